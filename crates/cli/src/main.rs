@@ -1,0 +1,4 @@
+//! The command line tool `tablemate`.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The gRPC game-state service.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]

@@ -1,0 +1,4 @@
+//! The binary `tablemate-game`.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The matchmaking service and the worker loops.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]

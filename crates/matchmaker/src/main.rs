@@ -1,0 +1,4 @@
+//! The binary `tablemate-matchmaker`.
+#![forbid(unsafe_code)]
+
+fn main() {}
