@@ -1,0 +1,78 @@
+//! The two questions everything rests on, in portable bit arithmetic: where may the mover place, and what turns.
+//!
+//! Both work on two sets of discs, the mover's (`own`) and the other's (`opp`), and know nothing of colours.
+
+/// Columns b to g: where a run along a row or diagonal can have an inner disc.
+const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
+
+/// The squares where the mover turns at least one disc.
+#[inline(always)]
+#[must_use]
+pub(crate) const fn mobility(own: u64, opp: u64) -> u64 {
+    let inner = opp & INNER;
+    (along::<1>(own, inner) | along::<8>(own, opp) | along::<7>(own, inner) | along::<9>(own, inner))
+        & !(own | opp)
+}
+
+/// Parallel prefix (Kogge-Stone) over one axis in both senses: the squares just behind runs of `opp` next to `own`.
+#[inline(always)]
+const fn along<const STEP: u32>(own: u64, opp: u64) -> u64 {
+    let mut up = opp & (own << STEP);
+    let mut down = opp & (own >> STEP);
+    up |= opp & (up << STEP);
+    down |= opp & (down >> STEP);
+    let pair_up = opp & (opp << STEP);
+    let pair_down = pair_up >> STEP;
+    up |= pair_up & (up << (2 * STEP));
+    down |= pair_down & (down >> (2 * STEP));
+    up |= pair_up & (up << (2 * STEP));
+    down |= pair_down & (down >> (2 * STEP));
+    (up << STEP) | (down >> STEP)
+}
+
+/// For each square and axis (row, column, both diagonals), the squares of the ray towards higher indices.
+pub(crate) static RAYS_UP: [[u64; 4]; 64] = rays([(1, 0), (0, 1), (1, 1), (-1, 1)]);
+/// For each square and axis, the squares of the ray towards lower indices. Axes as in [`RAYS_UP`].
+pub(crate) static RAYS_DOWN: [[u64; 4]; 64] = rays([(-1, 0), (0, -1), (-1, -1), (1, -1)]);
+
+const fn rays(steps: [(i8, i8); 4]) -> [[u64; 4]; 64] {
+    let mut table = [[0; 4]; 64];
+    let mut square = 0;
+    while square < 64 {
+        let mut axis = 0;
+        while axis < 4 {
+            let (dx, dy) = steps[axis];
+            let mut x = (square % 8) as i8 + dx;
+            let mut y = (square / 8) as i8 + dy;
+            while 0 <= x && x < 8 && 0 <= y && y < 8 {
+                table[square][axis] |= 1 << (y * 8 + x);
+                x += dx;
+                y += dy;
+            }
+            axis += 1;
+        }
+        square += 1;
+    }
+    table
+}
+
+/// The discs turned by the mover's disc on square `index` (0 to 63; higher bits are ignored), R-3 and R-4. Empty when
+/// nothing turns. The square itself must be empty.
+#[inline(always)]
+#[must_use]
+pub(crate) fn flips(index: u32, own: u64, opp: u64) -> u64 {
+    let index = (index & 63) as usize;
+    let mut turned = 0;
+    for &ray in &RAYS_UP[index] {
+        // The first square of the ray without a disc of the other's is its lowest; own there, it closes the run.
+        let stops = ray & !opp;
+        let closing = stops & stops.wrapping_neg() & own;
+        turned |= ray & closing.wrapping_sub(u64::from(closing != 0));
+    }
+    for &ray in &RAYS_DOWN[index] {
+        let stops = ray & !opp;
+        let closing = ((1 << 63) >> (stops | 1).leading_zeros()) & own & ray;
+        turned |= ray & (closing << 1).wrapping_neg();
+    }
+    turned
+}
