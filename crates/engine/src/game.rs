@@ -39,6 +39,36 @@ impl Start {
     }
 }
 
+impl Start {
+    /// Reads a start of `kind`: a named one, or the text of a position somebody can move in.
+    ///
+    /// # Errors
+    ///
+    /// Why the text is no start of that game.
+    pub fn parse(kind: GameKind, text: &str) -> Result<Start, StartError> {
+        match kind {
+            GameKind::Reversi => Ok(Start::Reversi(text.parse()?)),
+        }
+    }
+}
+
+impl fmt::Display for Start {
+    /// What [`Start::parse`] reads: `crossed`, `parallel`, or a position's text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Start::Reversi(start) => start.fmt(f),
+        }
+    }
+}
+
+/// A text that is no start of the game.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// Not a start of Reversi.
+    #[error(transparent)]
+    Reversi(#[from] reversi::StartError),
+}
+
 /// A position of some game: the board and who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
@@ -282,6 +312,17 @@ impl Position {
         }
     }
 
+    /// Reads a position of `kind` (what its `Display` writes; R-14 for Reversi).
+    ///
+    /// # Errors
+    ///
+    /// Why the text is no position of that game.
+    pub fn parse(kind: GameKind, text: &str) -> Result<Position, PositionTextError> {
+        match kind {
+            GameKind::Reversi => Ok(Position::Reversi(text.parse()?)),
+        }
+    }
+
     /// Reads a move in this game's notation. It may still be illegal here.
     ///
     /// # Errors
@@ -290,6 +331,23 @@ impl Position {
     pub fn parse_move(&self, text: &str) -> Result<Move, MoveError> {
         Move::parse(self.kind(), text)
     }
+}
+
+impl fmt::Display for Position {
+    /// The game's own text of a position: board and side to move (R-14 for Reversi).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Position::Reversi(position) => position.fmt(f),
+        }
+    }
+}
+
+/// A text that is no position of the game.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PositionTextError {
+    /// Not a position of Reversi.
+    #[error(transparent)]
+    Reversi(#[from] reversi::notation::PositionTextError),
 }
 
 /// The legal moves of a position, in a fixed order.

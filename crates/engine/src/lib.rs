@@ -32,6 +32,7 @@
 pub mod game;
 mod kind;
 pub mod policy;
+pub mod record;
 pub mod reversi;
 pub mod search;
 

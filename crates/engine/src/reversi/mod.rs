@@ -4,11 +4,15 @@
 //! mover. [`Position::play`] is the only way onward and refuses what is illegal.
 
 pub(crate) mod bits;
+pub mod ggf;
+pub mod notation;
 mod outcome;
 mod played;
 mod position;
 mod square;
 mod start;
+pub mod transcript;
+pub mod wthor;
 
 pub use outcome::{EndReason, MarginMethod, Outcome, UnknownMarginMethod, margin_half_discs};
 pub use played::{Played, Turned};

@@ -1,5 +1,9 @@
 //! Start positions.
 
+use std::fmt;
+use std::str::FromStr;
+
+use super::notation::PositionTextError;
 use super::{Position, Square};
 use crate::Colour;
 
@@ -15,9 +19,12 @@ pub enum Start {
     Position(Position),
 }
 
-/// Why a position cannot be a start.
+/// Why a position or a text is no start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
+    /// Neither a named start nor the text of a position.
+    #[error("neither crossed nor parallel, and no position: {0}")]
+    Text(#[from] PositionTextError),
     /// Nobody can move in it.
     #[error("nobody can move in this position, so no game can start from it")]
     Over,
@@ -59,5 +66,32 @@ impl Start {
             Start::Parallel => PARALLEL,
             Start::Position(position) => position,
         }
+    }
+}
+
+impl fmt::Display for Start {
+    /// `crossed`, `parallel`, or the position's text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Start::Crossed => f.pad("crossed"),
+            Start::Parallel => f.pad("parallel"),
+            Start::Position(position) => position.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Start {
+    type Err = StartError;
+
+    /// Reads `crossed`, `parallel` (either case), or the text of a position somebody can move in.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let name = text.trim();
+        if name.eq_ignore_ascii_case("crossed") {
+            return Ok(Start::Crossed);
+        }
+        if name.eq_ignore_ascii_case("parallel") {
+            return Ok(Start::Parallel);
+        }
+        Start::from_position(text.parse()?)
     }
 }
