@@ -30,6 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("descriptors.bin"), public.encode_to_vec())?;
 
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        .codec_path("crate::codec::ApiCodec")
+        .compile_fds(descriptors)?;
     Ok(())
 }

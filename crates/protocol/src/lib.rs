@@ -11,5 +11,11 @@ pub mod v1 {
 /// The public API's descriptors, encoded, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
+/// The codec of the public API.
+pub mod codec;
+
+/// Conversions between wire types and engine and session types.
+pub mod convert;
+
 /// What is written to the store: private, versioned.
 pub mod storage;
