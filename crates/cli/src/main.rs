@@ -1,4 +1,62 @@
-//! The command line tool `tablemate`.
+//! The command line tool `tablemate`: a development server, a terminal client, and tools that replay real games and
+//! make load, all of them over the public API.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod commands;
+#[allow(dead_code)]
+mod embedded;
+mod exit;
+#[allow(dead_code)]
+mod i18n;
+#[allow(dead_code)]
+mod target;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+use crate::exit::Exit;
+use crate::i18n::Lang;
+
+/// Two-player board games over gRPC.
+#[derive(Debug, Parser)]
+#[command(name = "tablemate", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are printed to stdout and are no failure; 2 is kept for bad input files.
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Success
+            };
+            // Nothing can be done when even this cannot be printed.
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let lang = Lang::from_env();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("tablemate: {error}");
+            return Exit::Failure.into();
+        }
+    };
+    let result = runtime.block_on(cli.command.run(lang));
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("tablemate: {error:#}");
+            Exit::Failure.into()
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Which service a command talks to: a running one, or one started inside this process.
+
+use anyhow::Context as _;
+use tablemate_client::{Client, Config};
+
+use crate::embedded::{Embedded, StoreChoice};
+
+/// Where the service is.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Target {
+    /// Address of a game service, `host:port`; may be given several times. Without one, a service is started inside
+    /// this process.
+    #[arg(
+        long = "server",
+        value_name = "ADDRESS",
+        env = "TABLEMATE_SERVER",
+        value_delimiter = ','
+    )]
+    pub servers: Vec<String>,
+    /// Address of a matchmaker, `host:port`; may be given several times. Without one, the game services' addresses are
+    /// asked.
+    #[arg(
+        long = "matchmaker",
+        value_name = "ADDRESS",
+        env = "TABLEMATE_MATCHMAKER",
+        value_delimiter = ',',
+        requires = "servers"
+    )]
+    pub matchmakers: Vec<String>,
+    /// Where the service inside this process keeps its data: `memory`, or `redis://host:port`.
+    #[arg(
+        long,
+        value_name = "STORE",
+        default_value = "memory",
+        conflicts_with = "servers"
+    )]
+    pub store: StoreChoice,
+}
+
+/// A client and, when none was running, the service behind it.
+#[derive(Debug)]
+pub struct Connected {
+    /// The client.
+    pub client: Client,
+    /// The service inside this process, to be stopped at the end.
+    pub embedded: Option<Embedded>,
+}
+
+impl Target {
+    /// Connects to the service, or starts one.
+    pub async fn connect(&self, config: Config) -> anyhow::Result<Connected> {
+        if self.servers.is_empty() {
+            let embedded = Embedded::start(&self.store, "127.0.0.1:0").await?;
+            let address = embedded.address().to_string();
+            let client = Client::with_config(&[address], &[], config)?;
+            Ok(Connected {
+                client,
+                embedded: Some(embedded),
+            })
+        } else {
+            let client =
+                Client::with_config(&self.servers, &self.matchmakers, config).context("cannot connect")?;
+            Ok(Connected {
+                client,
+                embedded: None,
+            })
+        }
+    }
+}
+
+impl Connected {
+    /// Stops the service inside this process, if there is one.
+    pub async fn close(self) -> anyhow::Result<()> {
+        match self.embedded {
+            Some(embedded) => embedded.stop().await,
+            None => Ok(()),
+        }
+    }
+}
