@@ -6,6 +6,7 @@ use data_encoding::BASE32HEX_NOPAD;
 use tablemate_session::{Millis, PlayerId, RequestId, SessionId, TicketId};
 
 use crate::cursor::Cursor;
+use crate::error::{Result, StoreError};
 use crate::tag::{TAG_BYTES, Tag};
 
 /// How many shards a deployment has when nothing is said.
@@ -24,6 +25,33 @@ pub struct DeploymentWish {
     pub shards: Option<u16>,
     /// The outage threshold (S-12), at least 1 s.
     pub outage_threshold: Option<Millis>,
+    /// How long players' stores remember which results they applied,
+    /// [`APPLIED_KEPT_DEFAULT`](crate::player_store::APPLIED_KEPT_DEFAULT) when nothing is said. This process's own
+    /// wish, not kept in the store.
+    pub applied_kept: Option<Millis>,
+}
+
+impl DeploymentWish {
+    /// Checks the bounds.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self
+            .shards
+            .is_some_and(|shards| shards == 0 || shards > SHARDS_MAX)
+        {
+            return Err(StoreError::BadArgument {
+                why: "there are 1 to 1024 shards",
+            });
+        }
+        if self
+            .outage_threshold
+            .is_some_and(|threshold| threshold < Millis::seconds(1))
+        {
+            return Err(StoreError::BadArgument {
+                why: "the outage threshold is at least 1 s",
+            });
+        }
+        Ok(())
+    }
 }
 
 /// The settings kept in the store, the same for every process.
@@ -38,6 +66,18 @@ pub struct Deployment {
 }
 
 impl Deployment {
+    /// A new deployment as wished for, with a key of its own.
+    pub(crate) fn born(wish: &DeploymentWish) -> Result<Self> {
+        wish.check()?;
+        let mut id_key = [0; 32];
+        crate::random_bytes(&mut id_key)?;
+        Ok(Self {
+            shards: wish.shards.unwrap_or(SHARDS_DEFAULT),
+            outage_threshold: wish.outage_threshold.unwrap_or(OUTAGE_THRESHOLD_DEFAULT),
+            id_key,
+        })
+    }
+
     /// The id of the session that `caller` creates by `request` (S-25): the same pair names the same session, on any
     /// replica; nobody without the deployment's key can guess it.
     ///

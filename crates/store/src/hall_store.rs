@@ -1,13 +1,11 @@
 //! A hall in the store: tickets, pools, claims of players, match records. All of a hall lies in one hash slot, so each
 //! operation is one script.
 
-use std::fmt;
-
 use async_trait::async_trait;
 use bytes::Bytes;
 use tablemate_session::{Instant, Millis, PlayerId, SessionId, TicketId};
 
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::session_store::Subscription;
 
 /// The most tickets that one script looks at.
@@ -107,6 +105,18 @@ pub struct Ticket {
     pub expires_at: Instant,
     /// The caller's own.
     pub payload: Bytes,
+}
+
+impl Ticket {
+    /// The ticket as who asks at `now` sees it: one that waited too long has expired, noted or not.
+    pub(crate) fn seen_at(&self, now: Instant) -> Self {
+        let passed = self.state == TicketState::Searching && self.expires_at < now;
+        let state = if passed { TicketState::Expired } else { self.state };
+        Self {
+            state,
+            ..self.clone()
+        }
+    }
 }
 
 /// What became of a ticket.
@@ -216,6 +226,15 @@ impl MatchId {
             Self::Creation(session) | Self::Join(session, _) => *session,
         }
     }
+
+    /// Its place in keys: the session's bytes, and a hash of the joining player's id.
+    pub(crate) fn to_key(&self) -> Vec<u8> {
+        let mut key = self.session().as_bytes().to_vec();
+        if let Self::Join(_, player) = self {
+            key.extend_from_slice(&blake3::hash(player.as_str().as_bytes()).as_bytes()[..15]);
+        }
+        key
+    }
 }
 
 /// A match to be written before anything else is done about its session ("take").
@@ -229,6 +248,19 @@ pub struct NewMatch {
     pub players: Vec<PlayerId>,
     /// The whole request, so that anybody can finish it.
     pub payload: Bytes,
+}
+
+impl NewMatch {
+    /// Checks what the store relies on.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.players.as_slice() {
+            [_] => Ok(()),
+            [one, other] if one != other => Ok(()),
+            _ => Err(StoreError::BadArgument {
+                why: "a match has one or two distinct players",
+            }),
+        }
+    }
 }
 
 /// A player of a match.

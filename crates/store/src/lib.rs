@@ -8,8 +8,10 @@
 
 pub mod cursor;
 pub mod deployment;
+pub mod embedded;
 pub mod error;
 pub mod hall_store;
+mod hub;
 pub mod player_store;
 pub mod session_store;
 pub mod shards;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 
 pub use cursor::Cursor;
 pub use deployment::{Deployment, DeploymentWish};
+pub use embedded::EmbeddedStore;
 pub use error::{Result, StoreError};
 pub use hall_store::HallStore;
 pub use player_store::PlayerStore;
@@ -38,6 +41,18 @@ pub struct Stores {
     pub players: Arc<dyn PlayerStore>,
     /// Heartbeats of workers.
     pub workers: Arc<dyn WorkerStore>,
+}
+
+impl From<EmbeddedStore> for Stores {
+    fn from(store: EmbeddedStore) -> Self {
+        let store = Arc::new(store);
+        Self {
+            sessions: store.clone(),
+            halls: store.clone(),
+            players: store.clone(),
+            workers: store,
+        }
+    }
 }
 
 /// Opens the store that `url` names: `memory:` (in this process, not shared) or `redis://host:port/`.

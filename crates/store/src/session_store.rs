@@ -173,6 +173,13 @@ pub struct DueSession {
     pub failures: u32,
 }
 
+/// How long a session that failed to fire `failures` times in a row is left alone: 1 s, 2 s, 4 s, … at most 5 min.
+#[must_use]
+pub fn retry_delay(failures: u32) -> Millis {
+    let doublings = failures.saturating_sub(1).min(9);
+    Millis(1_000 << doublings).min(Millis::minutes(5))
+}
+
 /// A place in a list that is read page by page. Opaque.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageToken(pub Vec<u8>);
@@ -199,6 +206,19 @@ pub struct OutboxCursor {
 impl OutboxCursor {
     /// Before the first entry.
     pub const START: Self = Self { millis: 0, number: 0 };
+}
+
+impl OutboxCursor {
+    /// The first place after this one.
+    pub(crate) fn next(self) -> Self {
+        match self.number.checked_add(1) {
+            Some(number) => Self { number, ..self },
+            None => Self {
+                millis: self.millis.saturating_add(1),
+                number: 0,
+            },
+        }
+    }
 }
 
 /// One entry of a shard's outbox.
