@@ -35,5 +35,6 @@ pub mod policy;
 pub mod record;
 pub mod reversi;
 pub mod search;
+mod simd;
 
 pub use kind::{Colour, GameKind, UnknownColour, UnknownGameKind};

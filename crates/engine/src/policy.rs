@@ -45,11 +45,15 @@ fn choose_reversi(position: &reversi::Position, policy: Policy, seed: u64) -> Op
 
 fn greedy(position: &reversi::Position) -> Option<Move> {
     let (own, opp) = position.own_and_opp();
-    let turned = |square: &reversi::Square| bits::flips(u32::from(square.index()), own, opp).count_ones();
-    // `max_by_key` keeps the last of equals, so the squares are walked from h8 down to a1.
-    let mut squares: Vec<_> = position.placements().collect();
-    squares.reverse();
-    squares.into_iter().max_by_key(turned).map(Move::Place)
+    let mut best = None;
+    for square in position.placements() {
+        let turned = bits::flips(u32::from(square.index()), own, opp).count_ones();
+        // Squares come from a1 on: only more discs displace the lowest of equals.
+        if best.is_none_or(|(_, most)| turned > most) {
+            best = Some((square, turned));
+        }
+    }
+    best.map(|(square, _)| Move::Place(square))
 }
 
 /// A bijection that spreads the seed (the finaliser of SplitMix64), so that small seeds choose as evenly as drawn ones.

@@ -39,17 +39,21 @@ impl Level {
     /// What this level searches. Fixed: changing it changes what recorded sessions would have played.
     #[must_use]
     pub const fn limits(self) -> Limits {
-        let (depth, exact_empties) = match self.0 {
-            1 => (2, 6),
-            2 => (3, 8),
-            3 => (4, 10),
-            4 => (5, 11),
-            5 => (6, 12),
-            6 => (8, 13),
-            7 => (9, 14),
-            _ => (11, 16),
+        let (depth, exact_empties, table_bits) = match self.0 {
+            1 => (3, 7, 0),
+            2 => (4, 9, 10),
+            3 => (5, 11, 12),
+            4 => (6, 12, 14),
+            5 => (8, 14, 16),
+            6 => (9, 16, 18),
+            7 => (11, 18, 19),
+            _ => (13, 20, 20),
         };
-        Limits { depth, exact_empties }
+        Limits {
+            depth,
+            exact_empties,
+            table_bits,
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Both work on two sets of discs, the mover's (`own`) and the other's (`opp`), and know nothing of colours.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
+
 /// Columns b to g: where a run along a row or diagonal can have an inner disc.
 const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
 
