@@ -5,11 +5,9 @@ use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
+use tablemate_protocol::convert::Reason;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
-
-/// The reason of an UNAVAILABLE answer after which nobody can say whether the command took effect.
-const OUTCOME_UNKNOWN: &str = "OUTCOME_UNKNOWN";
 
 /// Why a call or a stream failed.
 #[derive(Debug, thiserror::Error)]
@@ -65,8 +63,8 @@ impl Error {
 
     /// Whether this is a refusal with this reason.
     #[must_use]
-    pub fn is(&self, reason: &str) -> bool {
-        matches!(self, Error::Refused(refusal) if refusal.reason == reason)
+    pub fn is(&self, reason: Reason) -> bool {
+        matches!(self, Error::Refused(refusal) if refusal.is(reason))
     }
 }
 
@@ -75,7 +73,8 @@ impl Error {
 pub struct Refusal {
     /// The status code.
     pub code: Code,
-    /// The stable reason of `google.rpc.ErrorInfo`; empty when there is none.
+    /// The stable reason of `google.rpc.ErrorInfo`; empty when there is none. A text, because a newer service may have
+    /// reasons that this client does not know; [`is`](Self::is) compares with a known one.
     pub reason: String,
     /// Words for a developer.
     pub message: String,
@@ -106,6 +105,12 @@ impl Refusal {
             metadata,
             retry_after,
         }
+    }
+
+    /// Whether the reason is this one.
+    #[must_use]
+    pub fn is(&self, reason: Reason) -> bool {
+        self.reason == reason.as_str()
     }
 
     /// A number from the metadata.
@@ -143,7 +148,7 @@ pub(crate) enum Failure {
 /// too long, and unless nothing was sent, the command may have been done.
 pub(crate) fn judge(status: &Status, refusal: &Refusal) -> Failure {
     match (status.code(), status.source().is_some()) {
-        (Code::Unavailable, _) if refusal.reason == OUTCOME_UNKNOWN => Failure::Unknown,
+        (Code::Unavailable, _) if refusal.is(Reason::OutcomeUnknown) => Failure::Unknown,
         (Code::Unavailable, _) => Failure::NotDone,
         (Code::Unknown | Code::Cancelled | Code::Internal, true) => Failure::Unknown,
         _ => Failure::Final,

@@ -44,6 +44,7 @@ pub use config::{Config, Inject};
 pub use error::{Error, Refusal};
 pub use request_id::request_id;
 pub use results::Results;
+pub use tablemate_protocol::convert::Reason;
 pub use tablemate_protocol::v1;
 pub use ticket_watch::TicketWatch;
 pub use watch::{Anomalies, Update, UpdateKind, Watch, WatchFrom};

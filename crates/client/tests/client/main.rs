@@ -1,0 +1,5 @@
+//! The client against scripted services.
+
+mod calls;
+mod fake;
+mod watches;
