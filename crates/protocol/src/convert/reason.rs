@@ -53,6 +53,7 @@ reasons! {
     /// The rules of the game forbid the move; metadata `why` says which.
     IllegalMove = "ILLEGAL_MOVE", InvalidArgument;
 
+
     /// No session has this id (any more).
     SessionNotFound = "SESSION_NOT_FOUND", NotFound;
     /// The session has no game of this number.

@@ -1,0 +1,51 @@
+//! The heart of the service, without gRPC: sessions judged on warm copies and confirmed by the store.
+
+mod codec;
+mod create;
+pub(crate) mod errors;
+mod fire;
+mod judge;
+mod outages;
+mod outbox;
+mod players;
+mod pulse;
+mod rematch;
+mod seats;
+mod warm;
+
+use tablemate_store::Stores;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Options;
+use outages::Outages;
+use warm::WarmCopies;
+
+pub(crate) use codec::decode;
+pub(crate) use fire::FireReport;
+pub(crate) use judge::{Done, Fresh, Log};
+
+/// What all calls of this replica share.
+pub(crate) struct Core {
+    pub stores: Stores,
+    pub options: Options,
+    /// Cancelled when this replica begins to stop.
+    pub closing: CancellationToken,
+    warm: WarmCopies,
+    outages: Outages,
+    searches: Semaphore,
+}
+
+impl Core {
+    /// The core on these stores.
+    pub fn new(stores: Stores, options: Options, closing: CancellationToken) -> Self {
+        Self {
+            warm: WarmCopies::new(options.warm_sessions_max),
+            outages: Outages::new(stores.sessions.deployment().shards),
+            searches: Semaphore::new(options.searches_max.max(1)),
+            closing,
+            options,
+            stores,
+        }
+    }
+}
