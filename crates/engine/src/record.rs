@@ -481,7 +481,7 @@ pub fn read_tsv(text: &str) -> Records {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..)
         .zip(text.lines())
-        .map(|(number, line)| (number, line.trim_end()))
+        .map(|(number, line)| (number, line.trim_end_matches([' ', '\r'])))
         .peekable();
     while lines.next_if(|(_, line)| line.trim().is_empty()).is_some() {}
     let header = lines.peek().and_then(|(_, line)| Columns::of_header(line));

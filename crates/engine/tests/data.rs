@@ -5,6 +5,7 @@
     clippy::panic,
     reason = "helpers of tests fail by panicking"
 )]
+
 use std::path::PathBuf;
 
 use tablemate_engine::record::{self, FileKind, GameRecord};

@@ -193,9 +193,11 @@ impl Iterator for Reader<'_> {
         let (game, line) = (self.games, self.line_here());
         let result = match rest.strip_prefix(GAME_START) {
             Some(body) => {
-                let (result, used) = read_game(body, line);
-                self.at += GAME_START.len() + used;
-                result
+                self.at += GAME_START.len();
+                read_game(body, line).map(|(game, used)| {
+                    self.at += used;
+                    game
+                })
             }
             None => Err((
                 None,
@@ -205,7 +207,7 @@ impl Iterator for Reader<'_> {
             )),
         };
         if result.is_err() {
-            // Go on at what looks like the next game.
+            // Go on at what looks like the next game, also when this one would have swallowed it.
             self.at += self.rest().find(GAME_START).unwrap_or(self.rest().len());
         }
         Some(result.map_err(|(ply, reason)| GgfError {
@@ -251,39 +253,33 @@ struct Draft {
     moves: Vec<GameMove>,
 }
 
-/// Reads one game from behind its `(;`. Also tells how many bytes were used.
-fn read_game(body: &str, line: usize) -> (Result<Game, Refused>, usize) {
+/// Reads one game from behind its `(;`. Also tells how many bytes it has.
+fn read_game(body: &str, line: usize) -> Result<(Game, usize), Refused> {
     let mut draft = Draft::default();
     let mut rest = body;
-    let used = |rest: &str| body.len() - rest.len();
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
         if let Some(after) = rest.strip_prefix(')') {
-            return (Ok(draft.finish(line)), used(after));
-        }
-        if rest.is_empty() {
-            return (Err((None, GgfReason::Truncated)), used(rest));
+            return Ok((draft.finish(line), body.len() - after.len()));
         }
         let name_len = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
         let (name, after_name) = rest.split_at(name_len);
-        let Some(open) = after_name.trim_start().strip_prefix('[') else {
-            let reason = if after_name.trim_start().is_empty() {
-                GgfReason::Truncated
-            } else {
+        let after_name = after_name.trim_start();
+        if after_name.is_empty() {
+            return Err((None, GgfReason::Truncated));
+        }
+        let Some(value) = after_name.strip_prefix('[') else {
+            return Err((
+                None,
                 GgfReason::NoProperty {
                     text: shortened(rest),
-                }
-            };
-            return (Err((None, reason)), used(rest));
+                },
+            ));
         };
-        let Some((value, after)) = read_value(open) else {
-            return (Err((None, GgfReason::Truncated)), body.len());
-        };
+        let (value, after) = read_value(value).ok_or((None, GgfReason::Truncated))?;
+        // A second value of the same property, `[a][b]`, has no name: it is skipped as an unknown property is.
+        draft.property(name, &value)?;
         rest = after;
-        // A second value of the same property, `[a][b]`, has no name: it is skipped below as an unknown property.
-        if let Err(refused) = draft.property(name, &value) {
-            return (Err(refused), used(rest));
-        }
     }
 }
 

@@ -202,7 +202,9 @@ impl Iterator for SquareSet {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.len(), Some(self.len()))
+        // By its path: a method call would find the iterator's own `len`, which asks this function.
+        let len = SquareSet::len(*self);
+        (len, Some(len))
     }
 }
 

@@ -160,3 +160,37 @@ impl RootOrder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reversi::{Start, transcript};
+
+    /// The answer must not depend on the processor: both compilations visit the same positions.
+    #[test]
+    fn r16_portable_code_finds_the_same() {
+        const GAME: &str = "f5d6c3d3c4f4f6f3e6e7d7c5b6d8c6c7d2";
+        let mut searched = 0;
+        for plies in 0..=GAME.len() / 2 {
+            let read = transcript::read(Start::Crossed.position(), &GAME[..plies * 2]).expect("a legal game");
+            let (own, opp) = read.position.own_and_opp();
+            let squares: Vec<u32> = read
+                .position
+                .placements()
+                .map(|square| u32::from(square.index()))
+                .collect();
+            let mut contexts = [12, 12].map(|bits| Context {
+                table: Table::new(bits),
+                nodes: 0,
+            });
+            let [here, portable] = &mut contexts;
+            assert_eq!(
+                limited_root(here, own, opp, 5, &squares),
+                kernel::portable::limited_root(portable, own, opp, 5, &squares)
+            );
+            assert_eq!(here.nodes, portable.nodes);
+            searched += here.nodes;
+        }
+        assert!(searched > 1_000);
+    }
+}

@@ -79,3 +79,94 @@ pub(crate) fn flips(index: u32, own: u64, opp: u64) -> u64 {
     }
     turned
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A walk along one direction, square by square.
+    fn slow_flips(index: u32, own: u64, opp: u64) -> u64 {
+        let (x, y) = ((index % 8) as i32, (index / 8) as i32);
+        let mut turned = 0;
+        for (dx, dy) in [
+            (1, 0),
+            (1, 1),
+            (0, 1),
+            (-1, 1),
+            (-1, 0),
+            (-1, -1),
+            (0, -1),
+            (1, -1),
+        ] {
+            let (mut cx, mut cy, mut run) = (x + dx, y + dy, 0_u64);
+            while (0..8).contains(&cx) && (0..8).contains(&cy) {
+                let bit = 1_u64 << (cy * 8 + cx);
+                if opp & bit != 0 {
+                    run |= bit;
+                } else {
+                    turned |= if own & bit != 0 { run } else { 0 };
+                    break;
+                }
+                (cx, cy) = (cx + dx, cy + dy);
+            }
+        }
+        turned
+    }
+
+    /// Pairs of disjoint sets of discs, from sparse to dense, the same in every run.
+    fn boards() -> impl Iterator<Item = (u64, u64)> {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        (0..20_000).map(move |round| {
+            let (a, b, c) = (next(), next(), next());
+            let discs = match round % 4 {
+                0 => a & b,
+                1 => a,
+                2 => a | b,
+                _ => a | b | next(),
+            };
+            (discs & c, discs & !c)
+        })
+    }
+
+    #[test]
+    fn r3_portable_flips_and_mobility_agree_with_a_walk() {
+        for (own, opp) in boards() {
+            let mut legal = 0;
+            for index in (0..64).filter(|index| (own | opp) >> index & 1 == 0) {
+                let turned = slow_flips(index, own, opp);
+                assert_eq!(flips(index, own, opp), turned, "{index} {own:#x} {opp:#x}");
+                legal |= u64::from(turned != 0) << index;
+            }
+            assert_eq!(mobility(own, opp), legal, "{own:#x} {opp:#x}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code, reason = "calls the AVX2 compilation where the processor has it")]
+    fn r3_avx2_agrees_with_portable_code() {
+        if !crate::simd::has_avx2() {
+            eprintln!("SKIPPED: this processor has no AVX2");
+            return;
+        }
+        for (own, opp) in boards() {
+            // SAFETY: `has_avx2` has found every feature these functions need.
+            unsafe {
+                assert_eq!(avx2::mobility(own, opp), mobility(own, opp), "{own:#x} {opp:#x}");
+                for index in (0..64).filter(|index| (own | opp) >> index & 1 == 0) {
+                    assert_eq!(
+                        avx2::flips(index, own, opp),
+                        flips(index, own, opp),
+                        "{index} {own:#x} {opp:#x}"
+                    );
+                }
+            }
+        }
+    }
+}
