@@ -10,6 +10,7 @@ mod exit;
 mod i18n;
 #[allow(dead_code)]
 mod target;
+mod wire;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ mod dev;
 mod export;
 mod load;
 mod play;
-mod replay;
+pub mod replay;
 mod watch;
 
 use clap::Subcommand;

@@ -23,7 +23,7 @@ pub enum OnPlay {
 /// What a scripted replica sends to the next watcher.
 #[derive(Clone, Debug)]
 pub enum Send {
-    Message(WatchSessionResponse),
+    Message(Box<WatchSessionResponse>),
     Error(Status),
     /// Keep the stream open without a word.
     Hang,
@@ -125,11 +125,11 @@ fn session(sequence: u64) -> v1::Session {
 }
 
 fn message(cursor: String, message: Message) -> Send {
-    Send::Message(WatchSessionResponse {
+    Send::Message(Box::new(WatchSessionResponse {
         server_now: None,
         cursor,
         message: Some(message),
-    })
+    }))
 }
 
 macro_rules! not_here {
@@ -163,7 +163,7 @@ macro_rules! not_here {
                 tokio::spawn(async move {
                     for step in steps {
                         let sent = match step {
-                            Send::Message(message) => sender.send(Ok(message)).await,
+                            Send::Message(message) => sender.send(Ok(*message)).await,
                             Send::Error(status) => sender.send(Err(status)).await,
                             Send::Hang => return sender.closed().await,
                         };
