@@ -5,3 +5,6 @@
 pub mod v1 {
     include!(concat!(env!("OUT_DIR"), "/tablemate.storage.v1.rs"));
 }
+
+/// Facts as bytes: the entries of a session's log.
+pub mod fact;
