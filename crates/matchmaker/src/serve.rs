@@ -1,0 +1,223 @@
+//! The service and the loops put together, and the server around them.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tablemate_protocol::FILE_DESCRIPTOR_SET;
+use tablemate_protocol::v1::matchmaking_service_server::MatchmakingServiceServer;
+use tablemate_store::{StoreError, Stores};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic_health::server::HealthReporter;
+use tracing::{info, warn};
+
+use crate::api::Api;
+use crate::config::{Config, Options};
+use crate::games::GameServices;
+use crate::loops::{self, Tools};
+use crate::matches::Matches;
+use crate::metrics::Metrics;
+use crate::settlement::{Releaser, Settler};
+
+/// How long probes may take to notice that this replica takes no new work, before its port closes.
+const UNREADY_TIME: Duration = Duration::from_millis(100);
+/// The largest request: settings with the longest list of viewers fit many times.
+const REQUEST_BYTES_MAX: usize = 256 * 1_024;
+
+/// Why the matchmaker did not start or stopped.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The store cannot be opened, or gives no name to this worker.
+    #[error("store: {0}")]
+    Store(#[from] StoreError),
+    /// The server failed.
+    #[error("server: {0}")]
+    Server(#[from] tonic::transport::Error),
+    /// The service's own descriptors cannot be served.
+    #[error("reflection: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+    /// A task of ours was lost.
+    #[error("a task ended badly: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// The matchmaker on given stores: a gRPC service and worker loops. For a process that has more than these in it.
+#[derive(Clone)]
+pub struct Matchmaker {
+    api: Api,
+    tools: Tools,
+    stop_streams: CancellationToken,
+    stop_loops: CancellationToken,
+}
+
+impl Matchmaker {
+    /// The matchmaker of a hall. Must be made inside a runtime, after telemetry is set up.
+    #[must_use]
+    pub fn new(options: Options, stores: Stores) -> Self {
+        let metrics = Metrics::new();
+        let games = GameServices::new(&options.game_services);
+        let hall = options.hall;
+        let lifetime = options.ticket_lifetime;
+        let matches = Matches::new(&stores, hall.clone(), games.clone(), lifetime, metrics.clone());
+        let releaser = Releaser::new(&stores, hall.clone(), metrics.clone());
+        let (stop_streams, stop_loops) = (CancellationToken::new(), CancellationToken::new());
+        let api = Api::new(
+            &stores,
+            hall.clone(),
+            games.clone(),
+            matches.clone(),
+            releaser.clone(),
+            lifetime,
+            metrics.clone(),
+            stop_streams.clone(),
+        );
+        let tools = Tools {
+            settler: Settler::new(&stores, metrics.clone()),
+            stores,
+            hall,
+            games,
+            matches,
+            releaser,
+            metrics,
+            config: Arc::new(options.loops),
+            stop: stop_loops.clone(),
+        };
+        Self {
+            api,
+            tools,
+            stop_streams,
+            stop_loops,
+        }
+    }
+
+    /// The gRPC service, to be added to a server.
+    #[must_use]
+    pub fn service(&self) -> MatchmakingServiceServer<Api> {
+        MatchmakingServiceServer::new(self.api.clone()).max_decoding_message_size(REQUEST_BYTES_MAX)
+    }
+
+    /// The worker loops, until [`stop`](Self::stop).
+    ///
+    /// # Errors
+    /// The store's, when this worker gets no name.
+    pub fn loops(&self) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        loops::run(self.tools.clone())
+    }
+
+    /// Ends watch streams with a reason, and the loops; their shards go to other workers at once.
+    pub fn stop(&self) {
+        self.stop_streams.cancel();
+        self.stop_loops.cancel();
+    }
+}
+
+/// Serves on `listener` until `shutdown`: readiness off, streams ended, shards handed over, calls in flight awaited for
+/// at most `config.drain`.
+///
+/// # Errors
+/// [`RunError`] when it cannot start, or failed.
+pub async fn run(
+    config: Config,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), RunError> {
+    let stores = tablemate_store::connect(&config.store, config.wish).await?;
+    run_on(config, stores, listener, shutdown).await
+}
+
+/// [`run`] on stores that are open already, whatever `config.store` says.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_on(
+    config: Config,
+    stores: Stores,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), RunError> {
+    if let Ok(address) = listener.local_addr() {
+        info!(%address, hall = config.options.hall.as_str(), "matchmaker listens");
+    }
+    let matchmaker = Matchmaker::new(config.options, stores);
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<MatchmakingServiceServer<Api>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
+    let reflection_v1 = reflection.build_v1()?;
+    // Older tools ask for the alpha version only.
+    let reflection_alpha = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+        .build_v1alpha()?;
+    let close = CancellationToken::new();
+    let server = Server::builder()
+        .layer(tablemate_telemetry::server_trace_layer())
+        .tcp_nodelay(true)
+        .add_service(health_service)
+        .add_service(reflection_v1)
+        .add_service(reflection_alpha)
+        .add_service(matchmaker.service())
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), close.clone().cancelled_owned());
+    let mut server = tokio::spawn(server);
+    let mut loops = tokio::spawn(matchmaker.loops());
+
+    tokio::select! {
+        () = shutdown => {}
+        ended = &mut server => return ended?.map_err(RunError::from),
+        ended = &mut loops => return ended?.map_err(RunError::from),
+    }
+    info!("matchmaker stops");
+    unready(&health).await;
+    matchmaker.stop();
+    close.cancel();
+    let drained = tokio::time::timeout(config.drain, async {
+        let served = (&mut server).await;
+        let looped = (&mut loops).await;
+        served??;
+        looped??;
+        Ok::<_, RunError>(())
+    });
+    match drained.await {
+        Ok(ended) => ended,
+        Err(_) => {
+            // An idle connection that never spoke can hold a graceful end up for ever.
+            warn!("not everything ended in time, the rest is cut off");
+            server.abort();
+            loops.abort();
+            Ok(())
+        }
+    }
+}
+
+async fn unready(health: &HealthReporter) {
+    health.set_not_serving::<MatchmakingServiceServer<Api>>().await;
+    tokio::time::sleep(UNREADY_TIME).await;
+}
+
+/// Ends at SIGTERM or Ctrl-C.
+pub async fn signals() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signals) => {
+                signals.recv().await;
+            }
+            Err(error) => {
+                warn!(%error, "SIGTERM is not heard");
+                std::future::pending::<Infallible>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = terminated => {}
+        interrupted = tokio::signal::ctrl_c() => {
+            if let Err(error) = interrupted {
+                warn!(%error, "Ctrl-C is not heard");
+            }
+        }
+    }
+}
