@@ -2,6 +2,8 @@
 //! make load, all of them over the public API.
 #![forbid(unsafe_code)]
 
+#[allow(dead_code)]
+mod board;
 mod commands;
 #[allow(dead_code)]
 mod embedded;
