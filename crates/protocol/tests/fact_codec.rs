@@ -14,7 +14,7 @@ use tablemate_session::command::{Command, Outcome as Answer, Request};
 use tablemate_session::fact::*;
 use tablemate_session::player::{Openings, Player, Rating};
 use tablemate_session::seat::{PerSeat, Seat};
-use tablemate_session::secret::{RequestHash, Secret};
+use tablemate_session::secret::{GuessNumber, RequestHash, Secret};
 use tablemate_session::settings::*;
 use tablemate_session::{Instant, Millis, PlayerId, RequestId, Session, SessionId};
 
@@ -231,7 +231,7 @@ fn kind() -> impl Strategy<Value = FactKind> {
         }),
         (seat(), any::<Option<u8>>(), any::<bool>()).prop_map(|(seat, number, auto)| FactKind::Readied {
             seat,
-            number,
+            number: GuessNumber(number),
             auto
         }),
         seat().prop_map(|seat| FactKind::Unreadied { seat }),

@@ -1,5 +1,7 @@
 //! Commands: what callers ask of a session, and what comes of it.
 
+use std::fmt;
+
 use crate::fact::{Actor, Fact, InvitationHash, OfferId, OfferKind};
 use crate::ids::{RequestId, SessionId};
 use crate::player::Player;
@@ -45,7 +47,7 @@ impl Request {
 }
 
 /// What is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Command {
     /// Take the open seat 2 (S-27).
     Join {
@@ -110,6 +112,26 @@ pub enum Command {
     CloseRematch,
     /// By an operator: end the session at once, without a result.
     Abort,
+}
+
+impl fmt::Debug for Command {
+    /// By hand for the one thing that may not be printed: a number of 猜先, or whether one was given (S-29).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Join { player, ready, .. } => write!(f, "Join({}, ready: {ready})", player.id),
+            Self::SetReady { ready, number: _ } => write!(f, "SetReady({ready})"),
+            Self::Play { ply, mv } => write!(f, "Play({ply}, {mv:?})"),
+            Self::Resign => f.write_str("Resign"),
+            Self::MakeOffer { kind, .. } => write!(f, "MakeOffer({kind:?})"),
+            Self::AnswerOffer { offer, accept, .. } => write!(f, "AnswerOffer({offer}, accept: {accept})"),
+            Self::WithdrawOffer { offer } => write!(f, "WithdrawOffer({offer})"),
+            Self::Leave => f.write_str("Leave"),
+            Self::Absent { seat } => write!(f, "Absent({seat})"),
+            Self::Present { seat } => write!(f, "Present({seat})"),
+            Self::CloseRematch => f.write_str("CloseRematch"),
+            Self::Abort => f.write_str("Abort"),
+        }
+    }
 }
 
 /// What came of a request.

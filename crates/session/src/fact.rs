@@ -14,7 +14,7 @@ use tablemate_engine::policy::Policy;
 use crate::ids::SessionId;
 use crate::player::Player;
 use crate::seat::{PerSeat, Seat};
-use crate::secret::{RequestHash, Secret};
+use crate::secret::{GuessNumber, RequestHash, Secret};
 use crate::settings::Settings;
 use crate::time::Instant;
 
@@ -95,7 +95,7 @@ pub enum FactKind {
         /// Whose flag it is.
         seat: Seat,
         /// The number of 猜先, if one was given (S-29). Nobody may see it, or whether it is there, before the start.
-        number: Option<u8>,
+        number: GuessNumber,
         /// Whether the server did it because the countdown had ended (S-2).
         auto: bool,
     },

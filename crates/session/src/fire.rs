@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::fact::{Actor, Fact, FactKind, GameEndReason, Outage, Outcome, SessionEnding};
 use crate::limits;
 use crate::seat::Seat;
-use crate::secret::Purpose;
+use crate::secret::{GuessNumber, Purpose};
 use crate::session::Session;
 use crate::settings::NotReadyAction;
 use crate::time::Instant;
@@ -122,7 +122,7 @@ impl Session {
                 NotReadyAction::AutoReady => {
                     let readied = FactKind::Readied {
                         seat,
-                        number: None,
+                        number: GuessNumber(None),
                         auto: true,
                     };
                     draft.record(Actor::Server, readied);

@@ -10,6 +10,7 @@ use crate::fact::{Fact, FactKind, GameEndReason, GameResult, OfferId, OfferKind,
 use crate::limits;
 use crate::player::Player;
 use crate::seat::{PerSeat, Seat};
+use crate::secret::GuessNumber;
 use crate::session::{Countdown, Ended, FoldError, Game, OpenOffer, Readiness, Session, Taken};
 use crate::time::Instant;
 
@@ -138,12 +139,12 @@ impl Session {
         Ok(())
     }
 
-    fn fold_readied(&mut self, seat: Seat, number: Option<u8>, at: Instant) -> Folded {
+    fn fold_readied(&mut self, seat: Seat, number: GuessNumber, at: Instant) -> Folded {
         self.check_getting_ready(seat)?;
         if self.ready[seat].ready {
             return Err("the player is ready already");
         }
-        if number.is_some_and(|number| number > limits::NUMBER_MAX) {
+        if number.0.is_some_and(|number| number > limits::NUMBER_MAX) {
             return Err("the number is too large");
         }
         let readiness = &mut self.ready[seat];
@@ -160,7 +161,7 @@ impl Session {
             return Err("the player is not ready");
         }
         readiness.ready = false;
-        readiness.number = None;
+        readiness.number = GuessNumber(None);
         readiness.unreadies = readiness.unreadies.saturating_add(1);
         self.weigh_countdown(at);
         Ok(())

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::player::Player;
 use crate::reason::Reason;
 use crate::seat::Seat;
-use crate::secret::RequestHash;
+use crate::secret::{GuessNumber, RequestHash};
 use crate::session::{CreateError, OpenOffer, Phase, Session};
 use crate::settings::OpenerRule;
 use crate::time::Instant;
@@ -165,7 +165,7 @@ impl Session {
     pub(crate) fn digest_of_fact(&self, fact: &Fact) -> u64 {
         match &fact.kind {
             FactKind::Joined { player, ready } => self.digest_join(player, *ready),
-            FactKind::Readied { number, .. } => self.digest(SET_READY, [1, number_code(*number)]),
+            FactKind::Readied { number, .. } => self.digest(SET_READY, [1, number_code(number.0)]),
             FactKind::Unreadied { .. } => self.digest(SET_READY, [0, 0]),
             FactKind::Moved { mv, .. } => {
                 let ply = self.game_on().map_or(0, |game| game.ply);
@@ -419,12 +419,12 @@ impl Draft<'_> {
         }
         let now = self.session.ready[seat];
         match (now.ready, ready) {
-            (true, true) if number.is_some() && number != now.number => Err(Reason::AlreadyReady),
+            (true, true) if number.is_some() && number != now.number.0 => Err(Reason::AlreadyReady),
             (true, true) | (false, false) => Err(Reason::NoChange),
             (false, true) => {
                 let readied = FactKind::Readied {
                     seat,
-                    number,
+                    number: GuessNumber(number),
                     auto: false,
                 };
                 self.record(by, readied);

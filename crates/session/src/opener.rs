@@ -32,9 +32,9 @@ fn draw(session: &Session) -> Seat {
 }
 
 fn guess(session: &Session) -> (Seat, OpenerFound) {
-    let drawn = PerSeat::from_fn(|seat| session.ready[seat].number.is_none());
+    let drawn = PerSeat::from_fn(|seat| session.ready[seat].number.0.is_none());
     let numbers = PerSeat::from_fn(|seat| {
-        session.ready[seat].number.unwrap_or_else(|| {
+        session.ready[seat].number.0.unwrap_or_else(|| {
             let numbers = u64::from(limits::NUMBER_MAX) + 1;
             let sequence = session.sequence + 1;
             let secret = &session.creation.secret;

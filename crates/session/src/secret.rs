@@ -17,6 +17,17 @@ pub struct Secret([u8; 32]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestHash(pub u64);
 
+/// A number of 猜先, or that none was given. Shows neither when printed: until the start nobody may learn them, not even
+/// from a log line (S-29).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct GuessNumber(pub Option<u8>);
+
+impl fmt::Debug for GuessNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
 /// What a draw is for. Two purposes never share a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {

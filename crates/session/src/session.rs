@@ -13,6 +13,7 @@ use crate::limits;
 use crate::player::Player;
 use crate::requests::Requests;
 use crate::seat::{PerSeat, Seat};
+use crate::secret::GuessNumber;
 use crate::settings::{Settings, Violation, Watch};
 use crate::time::{Instant, Millis};
 
@@ -113,7 +114,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Readiness {
     pub ready: bool,
-    pub number: Option<u8>,
+    pub number: GuessNumber,
     pub unreadies: u8,
 }
 

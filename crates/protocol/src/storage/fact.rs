@@ -18,7 +18,7 @@ use tablemate_session::fact::{
 };
 use tablemate_session::player::{Openings, Player, Rating};
 use tablemate_session::seat::{PerSeat, Seat};
-use tablemate_session::secret::{RequestHash, Secret};
+use tablemate_session::secret::{GuessNumber, RequestHash, Secret};
 use tablemate_session::settings::{
     GameSettings, NotReadyAction, OpenerRule, ReversiSettings, Settings, TimeoutRule, Watch,
 };
@@ -171,7 +171,7 @@ fn kind_to_wire(kind: &FactKind) -> wire::fact::Kind {
         }),
         FactKind::Readied { seat, number, auto } => Kind::Readied(wire::Readied {
             seat: seat_to_wire(*seat),
-            number: number.map(u32::from),
+            number: number.0.map(u32::from),
             auto: *auto,
         }),
         FactKind::Unreadied { seat } => Kind::Unreadied(seat_to_wire(*seat)),
@@ -231,10 +231,12 @@ fn kind_from_wire(kind: wire::fact::Kind) -> Decoded<FactKind> {
         },
         Kind::Readied(readied) => FactKind::Readied {
             seat: seat_from_wire(readied.seat, "readied.seat")?,
-            number: readied
-                .number
-                .map(|number| small(number, "readied.number"))
-                .transpose()?,
+            number: GuessNumber(
+                readied
+                    .number
+                    .map(|number| small(number, "readied.number"))
+                    .transpose()?,
+            ),
             auto: readied.auto,
         },
         Kind::Unreadied(seat) => FactKind::Unreadied {
