@@ -65,7 +65,6 @@ impl<K: Hash + Eq + Clone + Send + Unpin + 'static, T: Clone + Send + Unpin + 's
         }
     }
 
-    #[allow(dead_code)]
     /// Hands `message` to every channel.
     pub(crate) fn publish_to_all(&self, message: impl Fn() -> T) {
         for sender in lock(&self.channels).values() {
@@ -73,7 +72,6 @@ impl<K: Hash + Eq + Clone + Send + Unpin + 'static, T: Clone + Send + Unpin + 's
         }
     }
 
-    #[allow(dead_code)]
     /// Whether anybody listens to the channel.
     pub(crate) fn is_heard(&self, key: &K) -> bool {
         lock(&self.channels).contains_key(key)

@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "contract")]
+pub mod contract;
 pub mod cursor;
 pub mod deployment;
 pub mod embedded;
@@ -13,9 +15,12 @@ pub mod error;
 pub mod hall_store;
 mod hub;
 pub mod player_store;
+pub mod redis;
 pub mod session_store;
 pub mod shards;
 pub mod tag;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod worker_store;
 
 use std::sync::Arc;
@@ -26,6 +31,7 @@ pub use embedded::EmbeddedStore;
 pub use error::{Result, StoreError};
 pub use hall_store::HallStore;
 pub use player_store::PlayerStore;
+pub use redis::RedisStore;
 pub use session_store::{Commit, CommitAnswer, Outage, Read, SessionStore};
 pub use tag::{Entry, Tag, chain};
 pub use worker_store::WorkerStore;
@@ -43,8 +49,8 @@ pub struct Stores {
     pub workers: Arc<dyn WorkerStore>,
 }
 
-impl From<EmbeddedStore> for Stores {
-    fn from(store: EmbeddedStore) -> Self {
+impl<S: SessionStore + HallStore + PlayerStore + WorkerStore> From<S> for Stores {
+    fn from(store: S) -> Self {
         let store = Arc::new(store);
         Self {
             sessions: store.clone(),

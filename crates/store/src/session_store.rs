@@ -14,6 +14,10 @@ use crate::tag::{Entry, is_chain};
 
 /// How far behind the shard's clock the `now` of a commit may be.
 pub const NOW_WINDOW: Millis = Millis(250);
+/// How long a failing session is left alone at most.
+pub const RETRY_DELAY_MAX: Millis = Millis::minutes(5);
+/// The most entries of one commit.
+pub const ENTRIES_MAX: usize = 1_000;
 /// How many of a shard's outages are kept, the newest.
 pub const OUTAGES_MAX: usize = 1_024;
 
@@ -62,8 +66,8 @@ impl Commit {
     /// Checks what the store relies on.
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |why| Err(StoreError::BadArgument { why });
-        if self.entries.is_empty() {
-            return bad("a commit has at least one entry");
+        if self.entries.is_empty() || self.entries.len() > ENTRIES_MAX {
+            return bad("a commit has 1 to 1,000 entries");
         }
         if self.expected.sequence == 0 && self.expected != Cursor::START {
             return bad("an empty log has the start's tag");
@@ -177,7 +181,7 @@ pub struct DueSession {
 #[must_use]
 pub fn retry_delay(failures: u32) -> Millis {
     let doublings = failures.saturating_sub(1).min(9);
-    Millis(1_000 << doublings).min(Millis::minutes(5))
+    Millis(1_000 << doublings).min(RETRY_DELAY_MAX)
 }
 
 /// A place in a list that is read page by page. Opaque.

@@ -88,15 +88,11 @@ impl Hall {
             .insert((now.after(HALL_RETENTION), Forget::Ticket(id)));
     }
 
-    fn match_tickets(
-        &mut self,
-        first: TicketId,
-        second: TicketId,
-        session: SessionId,
-        now: Instant,
-    ) -> MatchRecord {
+    /// Takes two tickets into a match, who waited longer first.
+    fn match_tickets(&mut self, mut tickets: [TicketId; 2], session: SessionId, now: Instant) -> MatchRecord {
+        tickets.sort_by_key(|id| (self.tickets.get(id).map(|ticket| ticket.waiting_since), *id));
         let mut players = Vec::with_capacity(2);
-        for id in [first, second] {
+        for id in tickets {
             self.unqueue(id);
             let Some(ticket) = self.tickets.get_mut(&id) else {
                 continue;
@@ -113,7 +109,10 @@ impl Hall {
                 }),
             });
         }
-        let kind = self.tickets.get(&first).map_or(Kind(0), |ticket| ticket.kind);
+        let kind = self
+            .tickets
+            .get(&tickets[0])
+            .map_or(Kind(0), |ticket| ticket.kind);
         self.write_match(MatchId::Creation(session), kind, players, Bytes::new(), now)
     }
 
@@ -230,7 +229,7 @@ impl Hall {
         let is_new_match = !self.matches.contains_key(&MatchId::Creation(new.session));
         self.tickets.insert(new.id, ticket.clone());
         if let Some(partner) = partner.filter(|_| is_new_match) {
-            let record = self.match_tickets(partner, new.id, new.session, now);
+            let record = self.match_tickets([partner, new.id], new.session, now);
             changed.push(partner);
             let ticket = Ticket {
                 state: TicketState::Paired { session: new.session },
@@ -277,18 +276,15 @@ impl Hall {
                 PairAnswer::NotWaiting(tickets[0])
             };
         }
-        let mut waiting = Vec::with_capacity(2);
         for id in tickets {
-            match self.waits(id, now).filter(|ticket| ticket.pool == pool) {
-                Some(ticket) => waiting.push((ticket.waiting_since, id)),
-                None => return PairAnswer::NotWaiting(id),
+            if self.waits(id, now).is_none_or(|ticket| ticket.pool != pool) {
+                return PairAnswer::NotWaiting(id);
             }
         }
         if tickets[0] == tickets[1] {
             return PairAnswer::NotWaiting(tickets[1]);
         }
-        waiting.sort_unstable();
-        PairAnswer::Paired(self.match_tickets(waiting[0].1, waiting[1].1, session, now))
+        PairAnswer::Paired(self.match_tickets(tickets, session, now))
     }
 
     fn take(&mut self, new: &NewMatch, now: Instant) -> (TakeAnswer, Vec<TicketId>) {

@@ -5,6 +5,8 @@ mod clock;
 mod halls;
 mod players;
 mod sessions;
+#[cfg(feature = "testing")]
+mod tamper;
 mod workers;
 
 use std::collections::HashMap;

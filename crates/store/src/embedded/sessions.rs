@@ -20,10 +20,10 @@ use crate::tag::Entry;
 
 #[derive(Default)]
 pub(super) struct Shard {
-    logs: BTreeMap<SessionId, Log>,
+    pub(super) logs: BTreeMap<SessionId, Log>,
     index: BTreeSet<(Instant, SessionId)>,
     failing: HashMap<SessionId, Failing>,
-    pulse: Option<Instant>,
+    pub(super) pulse: Option<Instant>,
     outages: Vec<Outage>,
     steps_seen: usize,
     outbox: BTreeMap<OutboxCursor, Bytes>,
@@ -33,8 +33,8 @@ pub(super) struct Shard {
 }
 
 #[derive(Default)]
-struct Log {
-    entries: Vec<Entry>,
+pub(super) struct Log {
+    pub(super) entries: Vec<Entry>,
     deadline: Instant,
     settled: Option<Cursor>,
 }
@@ -133,7 +133,10 @@ impl Shard {
             return CommitAnswer::DeadlinePassed { now };
         }
 
-        self.pulse = self.pulse.max(Some(now));
+        // Who acts on an old now (a clock that stalls) gives no sign of life on the new one.
+        if in_window {
+            self.pulse = self.pulse.max(Some(now));
+        }
         let log = self.logs.entry(commit.session).or_default();
         log.entries.extend(commit.entries.iter().cloned());
         self.set_deadline(commit.session, commit.next_deadline);
@@ -183,7 +186,7 @@ impl Shard {
 
 impl EmbeddedStore {
     /// The shard, locked, with the steps of the clock noted: and its now.
-    fn shard(&self, shard: u16) -> Result<(MutexGuard<'_, Shard>, Instant)> {
+    pub(super) fn shard(&self, shard: u16) -> Result<(MutexGuard<'_, Shard>, Instant)> {
         let no_such_shard = StoreError::NoSuchShard {
             shard,
             shards: self.deployment.shards,

@@ -1,0 +1,1 @@
+return {'holder', redis.call('HGET', CLAIMS, ARGV[3])}
