@@ -1,4 +1,5 @@
 //! The contract suite, against both stores.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

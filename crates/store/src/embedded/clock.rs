@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tablemate_session::{Instant, Millis};
+use tablemate_session::Instant;
 
 use crate::hub::lock;
 use crate::session_store::NOW_WINDOW;
@@ -37,7 +37,7 @@ impl ManualTime {
     }
 
     /// Time passes.
-    pub fn pass(&self, length: Millis) {
+    pub fn pass(&self, length: tablemate_session::Millis) {
         self.wall.fetch_add(length.0, std::sync::atomic::Ordering::SeqCst);
         self.monotonic
             .fetch_add(length.0, std::sync::atomic::Ordering::SeqCst);
@@ -128,6 +128,8 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use tablemate_session::Millis;
 
     use super::*;
 
