@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use tablemate_engine::record::{self, FileKind, GameRecord};
 use tablemate_engine::reversi::notation::Problem;
 use tablemate_engine::reversi::{self, EndReason, ggf, transcript};
+use tablemate_engine::search;
 
 /// The bytes of a data file; `None` (said loudly) when the data is absent, which under `CI` is a failure.
 fn data(name: &str) -> Option<Vec<u8>> {
@@ -154,5 +155,25 @@ fn r14_endgame_problems_name_every_legal_move() {
         let legal: Vec<reversi::Move> = problem.position.legal_moves().collect();
         assert_eq!(named, legal, "{line}");
         assert_eq!(problem.to_string(), line.trim_end());
+    }
+}
+
+#[test]
+fn endgame_problems_of_20_and_22_empty_squares_are_solved_exactly() {
+    let Some(bytes) = data("ffo_40_59.obf") else {
+        return;
+    };
+    let text = String::from_utf8(bytes).expect("problems are text");
+    // Number 40 and number 44: the others of their size take longer, and show no more.
+    for line in text.lines().take(5).step_by(4) {
+        let problem: Problem = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+        let (score, found) = search::solve(&problem.position, 21);
+        assert_eq!(score, problem.scores[0].1, "{line}");
+        let found = found.expect("a move");
+        assert!(
+            problem.scores.contains(&(found.best, score)),
+            "{line}: {}",
+            found.best
+        );
     }
 }

@@ -90,6 +90,8 @@ fn odd_quarters(empty: u64) -> u64 {
 
 /// At most this many empty squares are searched without a table and without counting moves.
 const SHALLOW: u32 = 6;
+/// From this many empty squares on what was found is kept in the table: below, finding it again is cheaper.
+const TABLED: u32 = 9;
 
 multiversion! {
     /// The static value, with the moves of both sides.
@@ -209,7 +211,7 @@ multiversion! {
         }
 
         let mut known_best = u32::from(NO_SQUARE);
-        if let Some(entry) = context.table.get(own, opp) {
+        if empties >= TABLED && let Some(entry) = context.table.get(own, opp) {
             known_best = u32::from(entry.best);
             if entry.depth == EXACT_DEPTH {
                 let (lower, upper) = (i32::from(entry.lower), i32::from(entry.upper));
@@ -238,8 +240,17 @@ multiversion! {
                 return 64;
             }
             let (own, opp) = (own | bit | turned, opp & !turned);
+            if empties >= 10
+                && let Some(entry) = context.table.get(opp, own)
+                && entry.depth == EXACT_DEPTH
+                && -i32::from(entry.upper) >= beta
+            {
+                return -i32::from(entry.upper);
+            }
             let mut order = 64 * promise(own, opp);
-            if empties >= 12 {
+            if empties >= 13 {
+                order -= 2 * limited(context, opp, own, -INFINITE, INFINITE, 1);
+            } else if empties >= 11 {
                 order -= value(opp, own);
             }
             if bit & CORNERS != 0 {
@@ -273,9 +284,11 @@ multiversion! {
                 }
             }
         }
-        let lower = if best > alpha { best } else { -64 };
-        let upper = if best < beta { best } else { 64 };
-        context.table.put(own, opp, EXACT_DEPTH, best_square, lower, upper);
+        if empties >= TABLED {
+            let lower = if best > alpha { best } else { -64 };
+            let upper = if best < beta { best } else { 64 };
+            context.table.put(own, opp, EXACT_DEPTH, best_square, lower, upper);
+        }
         best
     }
 
