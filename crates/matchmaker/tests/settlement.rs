@@ -1,4 +1,5 @@
 //! Settlement on a store: exactly once, whatever crashes in between (S-20), and the claims of ended sessions (S-28).
+#![allow(clippy::unwrap_used, clippy::panic)] // Tests may.
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Tickets through gRPC, with a game service that does what the test wants.
+#![allow(clippy::unwrap_used, clippy::panic)] // Tests may.
 
 mod common;
 

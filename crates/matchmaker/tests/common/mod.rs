@@ -1,4 +1,5 @@
 //! What the tests of this crate share.
+#![allow(clippy::unwrap_used, clippy::panic)] // Tests may.
 #![allow(dead_code)] // Each test file uses its own part of it.
 
 use std::time::Duration;
