@@ -14,7 +14,12 @@ use tablemate_telemetry::TelemetryArgs;
 #[command(name = "tablemate-game", version)]
 pub struct Args {
     /// Where the public services listen
-    #[arg(long, env = "TABLEMATE_LISTEN", default_value = "127.0.0.1:7400", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        env = "TABLEMATE_LISTEN",
+        default_value = "127.0.0.1:7400",
+        value_name = "ADDRESS"
+    )]
     pub listen: String,
 
     /// Where InternalService listens, for the matchmaker; "none" leaves it out
@@ -163,20 +168,34 @@ impl Args {
             Some(address(&mut bad, "--internal-listen", &self.internal_listen))
         };
         let hall = HallId::new(&self.hall).unwrap_or_else(|| {
-            bad.push(format!("--hall {:?}: expected 1 to 32 of a-z, 0-9 and -", self.hall));
+            bad.push(format!(
+                "--hall {:?}: expected 1 to 32 of a-z, 0-9 and -",
+                self.hall
+            ));
             HallId::default()
         });
-        let shards = self
-            .shards
-            .as_ref()
-            .map(|text| number(&mut bad, "--shards", text, 1, u64::from(tablemate_store::deployment::SHARDS_MAX)));
-        let outage_threshold = self.outage_threshold_seconds.as_ref().map(|text| {
-            Millis::seconds(number(&mut bad, "--outage-threshold-seconds", text, 1, 3_600))
+        let shards = self.shards.as_ref().map(|text| {
+            number(
+                &mut bad,
+                "--shards",
+                text,
+                1,
+                u64::from(tablemate_store::deployment::SHARDS_MAX),
+            )
         });
+        let outage_threshold = self
+            .outage_threshold_seconds
+            .as_ref()
+            .map(|text| Millis::seconds(number(&mut bad, "--outage-threshold-seconds", text, 1, 3_600)));
         let retention = number(&mut bad, "--retention-hours", &self.retention_hours, 1, 24 * 365);
         let calls_max = number(&mut bad, "--calls-max", &self.calls_max, 1, 1_000_000);
-        let warm_sessions_max =
-            number(&mut bad, "--warm-sessions-max", &self.warm_sessions_max, 1, 100_000_000);
+        let warm_sessions_max = number(
+            &mut bad,
+            "--warm-sessions-max",
+            &self.warm_sessions_max,
+            1,
+            100_000_000,
+        );
         let drain = number(&mut bad, "--drain-seconds", &self.drain_seconds, 0, 3_600);
         if !bad.is_empty() {
             return Err(bad);
@@ -204,7 +223,9 @@ impl Args {
 
 fn address(bad: &mut Vec<String>, flag: &str, text: &str) -> SocketAddr {
     text.parse().unwrap_or_else(|_| {
-        bad.push(format!("{flag} {text:?}: expected an address and port such as 127.0.0.1:7400"));
+        bad.push(format!(
+            "{flag} {text:?}: expected an address and port such as 127.0.0.1:7400"
+        ));
         SocketAddr::from(([127, 0, 0, 1], 0))
     })
 }
@@ -237,14 +258,29 @@ mod tests {
 
     #[test]
     fn all_bad_values_are_told_at_once() {
-        let bad = args(&["--listen", "here", "--hall", "Main Hall", "--shards", "0", "--drain-seconds", "soon"])
-            .config()
-            .unwrap_err();
+        let bad = args(&[
+            "--listen",
+            "here",
+            "--hall",
+            "Main Hall",
+            "--shards",
+            "0",
+            "--drain-seconds",
+            "soon",
+        ])
+        .config()
+        .unwrap_err();
         assert_eq!(bad.len(), 4, "{bad:?}");
     }
 
     #[test]
     fn the_internal_port_can_be_left_out() {
-        assert_eq!(args(&["--internal-listen", "none"]).config().unwrap().internal_listen, None);
+        assert_eq!(
+            args(&["--internal-listen", "none"])
+                .config()
+                .unwrap()
+                .internal_listen,
+            None
+        );
     }
 }

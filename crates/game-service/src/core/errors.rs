@@ -67,11 +67,18 @@ pub(crate) fn no_session() -> Refusal {
 
 /// Others changed the session each time.
 pub(crate) fn contended() -> Refusal {
-    Refusal::new(Reason::Contended, "others changed the session at the same time, each time").retry_after(RETRY_AFTER)
+    Refusal::new(
+        Reason::Contended,
+        "others changed the session at the same time, each time",
+    )
+    .retry_after(RETRY_AFTER)
 }
 
 /// This replica stops.
 pub(crate) fn shutting_down() -> Refusal {
-    Refusal::new(Reason::ShuttingDown, "this replica is going away: another one answers")
-        .retry_after(Duration::from_millis(10))
+    Refusal::new(
+        Reason::ShuttingDown,
+        "this replica is going away: another one answers",
+    )
+    .retry_after(Duration::from_millis(10))
 }

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use tablemate_engine::policy::Policy;
 use tablemate_protocol::convert::{Reason, Refusal};
-use tablemate_session::command::{Applied, Outcome, Request};
-use tablemate_session::fact::Fact;
+use tablemate_session::command::{Applied, Command, Outcome, Request};
+use tablemate_session::fact::{Actor, Fact};
+use tablemate_session::reason::Reason as Rejected;
+use tablemate_session::seat::Seat;
 use tablemate_session::session::Session;
-use tablemate_session::{Instant, SessionId};
+use tablemate_session::{Instant, PlayerId, RequestId, SessionId};
 use tablemate_store::session_store::Tail;
 use tablemate_store::{Commit, CommitAnswer, Cursor, Entry, Read, chain};
 
@@ -24,11 +26,62 @@ const TRIES_MAX: u32 = 16;
 /// How often one call may commit fired deadlines: more than a whole session of auto-moves has.
 const FIRINGS_MAX: u32 = 1_024;
 
+/// Who asks. The seat of a player is looked up in the very copy that the command is judged on.
+#[derive(Clone, Debug)]
+pub(crate) enum Who {
+    /// The player of whichever seat this player has.
+    Player(PlayerId),
+    /// A player who takes the open seat 2.
+    Joining,
+    /// The server itself.
+    Server,
+}
+
+/// A command on its way to a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    /// Who asks.
+    pub who: Who,
+    /// The caller's id of the command.
+    pub id: Option<RequestId>,
+    /// The sequence that it acts on.
+    pub expected_sequence: Option<u64>,
+    /// The command.
+    pub command: Command,
+}
+
+impl Ask {
+    /// A command of the server.
+    pub fn server(command: Command) -> Self {
+        Self {
+            who: Who::Server,
+            id: None,
+            expected_sequence: None,
+            command,
+        }
+    }
+
+    /// The request to this session; `None` when the player has no seat in it.
+    pub fn request(&self, session: &Session) -> Option<Request> {
+        let by = match &self.who {
+            Who::Player(player) => Actor::Player(session.seat_of(player)?),
+            Who::Joining => Actor::Player(Seat::Two),
+            Who::Server => Actor::Server,
+        };
+        Some(Request {
+            by,
+            id: self.id.clone(),
+            expected_sequence: self.expected_sequence,
+            command: self.command.clone(),
+        })
+    }
+}
+
 /// What a command did.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// The session before the command's first fact.
-    pub before: Session,
+    /// The session before the command's first fact; `None` for its creation.
+    pub before: Option<Session>,
     /// Where the log stood before the command's first fact.
     pub before_cursor: Cursor,
     /// The command's own entries.
@@ -39,8 +92,6 @@ pub(crate) struct Done {
     pub now_session: Session,
     /// The shard's clock.
     pub now: Instant,
-    /// Whether the command had been accepted before (S-25).
-    pub replayed: bool,
 }
 
 /// A session as the store has it now, with all passed deadlines fired.
@@ -68,7 +119,7 @@ enum Written {
 
 impl Core {
     /// Lets the session judge a request and commits what comes of it.
-    pub async fn command(&self, id: SessionId, request: &Request) -> Result<Done, Refusal> {
+    pub async fn command(&self, id: SessionId, ask: &Ask) -> Result<Done, Refusal> {
         let slot = self.warm.slot(id);
         let mut held = slot.lock().await;
         // Whether the store has confirmed, during this call, that the copy is what the log holds.
@@ -84,7 +135,10 @@ impl Core {
             let Some(warm) = held.as_ref() else { break };
             let outages = self.outages.known(id.shard());
             let now = self.instant(id, clock.take(), &warm.session);
-            let (next, applied) = self.apply(&warm.session, request, now, &outages).await?;
+            let (next, applied) = match ask.request(&warm.session) {
+                Some(request) => self.apply(&warm.session, request, now, &outages).await?,
+                None => (warm.session.clone(), not_seated(now)),
+            };
             match applied.outcome {
                 Outcome::Accepted(facts) => {
                     let mut before = warm.session.clone();
@@ -104,13 +158,12 @@ impl Core {
                             let fired = entries.get(..before_len).unwrap_or_default();
                             let Some(warm) = held.as_ref() else { break };
                             return Ok(Done {
-                                before,
+                                before: Some(before),
                                 before_cursor: start.after(fired),
                                 entries: own,
                                 facts: all.split_off(before_len),
                                 now_session: warm.session.clone(),
                                 now,
-                                replayed: false,
                             });
                         }
                         Written::Again { now } => {
@@ -121,7 +174,10 @@ impl Core {
                         }
                     }
                 }
-                Outcome::MoreDue => match self.write(&mut held, next, &applied.fired, now, None, &outages).await? {
+                Outcome::MoreDue => match self
+                    .write(&mut held, next, &applied.fired, now, None, &outages)
+                    .await?
+                {
                     Written::Committed { .. } => {
                         firings += 1;
                         confirmed = true;
@@ -132,7 +188,10 @@ impl Core {
                     }
                 },
                 Outcome::Rejected(reason) if !applied.fired.is_empty() => {
-                    match self.write(&mut held, next, &applied.fired, now, None, &outages).await? {
+                    match self
+                        .write(&mut held, next, &applied.fired, now, None, &outages)
+                        .await?
+                    {
                         Written::Committed { .. } => return Err(errors::rejected(reason)),
                         Written::Again { now } => {
                             clock = now;
@@ -197,7 +256,9 @@ impl Core {
             let now = now.max(warm.session.last_instant());
             let due = warm.session.next_deadline().filter(|deadline| now > *deadline);
             let compensate = warm.session.ended().is_none()
-                && outages.last().is_some_and(|outage| outage.id > warm.session.outages_seen());
+                && outages
+                    .last()
+                    .is_some_and(|outage| outage.id > warm.session.outages_seen());
             if due.is_none() && !compensate {
                 return Ok(Fresh {
                     session: warm.session.clone(),
@@ -234,17 +295,19 @@ impl Core {
     pub async fn begin(
         &self,
         id: SessionId,
-        mut make: impl FnMut(Instant, u64) -> Result<(Session, Vec<Fact>), Refusal> + Send,
+        make: impl Fn(Instant, u64) -> Result<(Session, Vec<Fact>), Refusal> + Send,
     ) -> Result<Begun, Refusal> {
         let mut clock = None;
         for _ in 0..TRIES_MAX {
             let outages = self.outages.known(id.shard());
-            let now = clock.take().unwrap_or_else(|| self.stores.sessions.now(id.shard()));
+            let now = clock
+                .take()
+                .unwrap_or_else(|| self.stores.sessions.now(id.shard()));
             let newest_known = outages.last().map_or(0, |outage| outage.id);
             let (session, facts) = make(now, newest_known)?;
             let slot = self.warm.slot(id);
             let mut held = slot.lock().await;
-            let entries = chain(Cursor::START.tag, facts.iter().map(codec::encode));
+            let entries = chain(Cursor::START.tag, codec::encode(Instant::ZERO, &facts));
             let commit = Commit {
                 session: id,
                 expected: Cursor::START,
@@ -256,13 +319,20 @@ impl Core {
                 next_deadline: self.next_look(&session),
                 entries,
             };
-            match self.stores.sessions.commit(&commit).await.map_err(errors::store)? {
+            match self
+                .stores
+                .sessions
+                .commit(&commit)
+                .await
+                .map_err(errors::store)?
+            {
                 CommitAnswer::Committed { now } => {
                     *held = Some(Warm {
-                        session,
+                        session: session.clone(),
                         cursor: commit.after(),
                     });
                     return Ok(Begun::Created {
+                        session: Box::new(session),
                         facts,
                         entries: commit.entries,
                         now,
@@ -287,7 +357,7 @@ impl Core {
         let outages = self.outages.known(id.shard());
         match self.read(id, Cursor::START, &outages).await? {
             Read::Found(tail) => {
-                let facts = tail.entries.iter().map(codec::decode).collect::<Result<_, _>>()?;
+                let facts = codec::decode(Instant::ZERO, &tail.entries)?;
                 Ok(Log {
                     entries: tail.entries,
                     facts,
@@ -416,13 +486,12 @@ impl Core {
         };
         let before_cursor = log.cursor_at(first.saturating_sub(1)).unwrap_or(Cursor::START);
         Ok(Some(Done {
-            before: Session::fold(before).map_err(errors::fold)?,
+            before: Some(Session::fold(before).map_err(errors::fold)?),
             before_cursor,
             facts: facts.to_vec(),
             entries: entries.to_vec(),
             now_session: Session::fold(&log.facts).map_err(errors::fold)?,
             now: log.now,
-            replayed: true,
         }))
     }
 
@@ -442,9 +511,11 @@ impl Core {
         judged_before: Option<Instant>,
         outages: &Known,
     ) -> Result<Written, Refusal> {
-        let Some(warm) = held.as_mut() else { return Ok(Written::Again { now: None }) };
+        let Some(warm) = held.as_mut() else {
+            return Ok(Written::Again { now: None });
+        };
         let id = warm.session.id();
-        let entries = chain(warm.cursor.tag, facts.iter().map(codec::encode));
+        let entries = chain(warm.cursor.tag, codec::encode(warm.session.last_instant(), facts));
         let commit = Commit {
             session: id,
             expected: warm.cursor,
@@ -456,7 +527,13 @@ impl Core {
             next_deadline: self.next_look(&next),
             entries,
         };
-        match self.stores.sessions.commit(&commit).await.map_err(errors::store)? {
+        match self
+            .stores
+            .sessions
+            .commit(&commit)
+            .await
+            .map_err(errors::store)?
+        {
             CommitAnswer::Committed { now } => {
                 warm.cursor = commit.after();
                 warm.session = next;
@@ -488,7 +565,13 @@ impl Core {
             CommitAnswer::OutageChanged { outages } if outages.is_empty() => self.outages.forget(shard),
             CommitAnswer::OutageChanged { outages } => self.outages.learn(shard, &outages),
             CommitAnswer::PulseTooOld => {
-                for pulse in self.stores.sessions.pulse(&[shard]).await.map_err(errors::store)? {
+                for pulse in self
+                    .stores
+                    .sessions
+                    .pulse(&[shard])
+                    .await
+                    .map_err(errors::store)?
+                {
                     self.outages.learn(pulse.shard, pulse.outage.as_slice());
                 }
             }
@@ -502,16 +585,15 @@ impl Core {
     async fn apply(
         &self,
         session: &Session,
-        request: &Request,
+        request: Request,
         now: Instant,
         outages: &Known,
     ) -> Result<(Session, Applied), Refusal> {
         let mut next = session.clone();
         if !searches(session, now) {
-            let applied = next.apply(request, now, outages);
+            let applied = next.apply(&request, now, outages);
             return Ok((next, applied));
         }
-        let request = request.clone();
         let outages = Arc::clone(outages);
         self.search(move || {
             let applied = next.apply(&request, now, &outages);
@@ -545,12 +627,18 @@ impl Core {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let _permit = self.searches.acquire().await.map_err(|_| errors::shutting_down())?;
+        let _permit = self
+            .searches
+            .acquire()
+            .await
+            .map_err(|_| errors::shutting_down())?;
         let span = tracing::Span::current();
-        tokio::task::spawn_blocking(move || span.in_scope(work)).await.map_err(|error| {
-            tracing::error!(%error, "a search ended early");
-            Refusal::new(Reason::Internal, "internal error")
-        })
+        tokio::task::spawn_blocking(move || span.in_scope(work))
+            .await
+            .map_err(|error| {
+                tracing::error!(%error, "a search ended early");
+                Refusal::new(Reason::Internal, "internal error")
+            })
     }
 }
 
@@ -559,6 +647,8 @@ impl Core {
 pub(crate) enum Begun {
     /// Created by this call.
     Created {
+        /// The session.
+        session: Box<Session>,
         /// Its first facts.
         facts: Vec<Fact>,
         /// Their entries.
@@ -595,11 +685,23 @@ impl Log {
     }
 }
 
+/// What comes of a player's command in a session that has no seat of theirs.
+fn not_seated(now: Instant) -> Applied {
+    Applied {
+        fired: Vec::new(),
+        outcome: Outcome::Rejected(Rejected::NotSeated),
+        at: now,
+        judged_before: None,
+    }
+}
+
 /// Whether judging at `now` may have to search: the engine is to move for a player whose time has passed.
 fn searches(session: &Session, now: Instant) -> bool {
     let settings = session.settings();
     matches!(settings.timeout.policy(), Some(Policy::Engine { .. }))
-        && session.game_on().is_some_and(|game| now > game.deadline(settings))
+        && session
+            .game_on()
+            .is_some_and(|game| now > game.deadline(settings))
 }
 
 fn append(session: &mut Session, fact: &Fact) -> Result<(), Refusal> {
@@ -607,13 +709,13 @@ fn append(session: &mut Session, fact: &Fact) -> Result<(), Refusal> {
 }
 
 fn fold(entries: &[Entry]) -> Result<Session, Refusal> {
-    let facts: Vec<Fact> = entries.iter().map(codec::decode).collect::<Result<_, _>>()?;
+    let facts = codec::decode(Instant::ZERO, entries)?;
     Session::fold(&facts).map_err(errors::fold)
 }
 
 fn extend(warm: &mut Warm, entries: &[Entry]) -> Result<(), Refusal> {
-    for entry in entries {
-        append(&mut warm.session, &codec::decode(entry)?)?;
+    for fact in codec::decode(warm.session.last_instant(), entries)? {
+        append(&mut warm.session, &fact)?;
     }
     warm.cursor = warm.cursor.after(entries);
     Ok(())

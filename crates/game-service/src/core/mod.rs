@@ -11,6 +11,7 @@ mod players;
 mod pulse;
 mod rematch;
 mod seats;
+mod show;
 mod warm;
 
 use tablemate_store::Stores;
@@ -22,8 +23,13 @@ use outages::Outages;
 use warm::WarmCopies;
 
 pub(crate) use codec::decode;
-pub(crate) use fire::FireReport;
-pub(crate) use judge::{Done, Fresh, Log};
+pub(crate) use create::{Wanted, parse as parse_creation};
+pub(crate) use judge::{Ask, Done, Fresh, Log, Who};
+pub(crate) use players::store_kind;
+pub(crate) use pulse::run as run_pulses;
+pub(crate) use rematch::Agreed;
+pub(crate) use seats::Joining;
+pub(crate) use show::{Shown, delay_of, viewer_of};
 
 /// What all calls of this replica share.
 pub(crate) struct Core {

@@ -29,10 +29,16 @@ impl Outages {
         if told.is_empty() {
             return;
         }
-        let Some(known) = self.0.get(usize::from(shard)) else { return };
+        let Some(known) = self.0.get(usize::from(shard)) else {
+            return;
+        };
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
         let last = known.last().map_or(0, |outage| outage.id);
-        let new: Vec<Outage> = told.iter().map(convert).filter(|outage| outage.id > last).collect();
+        let new: Vec<Outage> = told
+            .iter()
+            .map(convert)
+            .filter(|outage| outage.id > last)
+            .collect();
         if !new.is_empty() {
             *known = known.iter().copied().chain(new).collect();
         }

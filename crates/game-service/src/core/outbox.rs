@@ -46,7 +46,10 @@ pub(crate) fn entries(
             session: session.id().as_bytes().to_vec(),
             sequence: start.sequence.saturating_add(index as u64 + 1),
             at_ms: fact.at.0,
-            tag: log.get(index).map(|entry| entry.tag().0.to_vec()).unwrap_or_default(),
+            tag: log
+                .get(index)
+                .map(|entry| entry.tag().0.to_vec())
+                .unwrap_or_default(),
             what: Some(what),
         };
         outbox.push(entry.encode_to_vec().into());

@@ -29,7 +29,9 @@ impl Core {
             .record(player, store_kind(kind))
             .await
             .map_err(errors::store)?;
-        let Some(bytes) = record.bytes else { return Ok(None) };
+        let Some(bytes) = record.bytes else {
+            return Ok(None);
+        };
         stored::PlayerRecord::decode(bytes).map(Some).map_err(|error| {
             tracing::error!(%error, "a player's record cannot be read");
             errors::corrupt()
@@ -38,7 +40,9 @@ impl Core {
 
     /// The player with rating and openings as they are now.
     pub async fn frozen(&self, id: PlayerId, kind: GameKind) -> Result<Player, Refusal> {
-        let Some(record) = self.record(&id, kind).await? else { return Ok(Player::new(id)) };
+        let Some(record) = self.record(&id, kind).await? else {
+            return Ok(Player::new(id));
+        };
         let games = record.opened_len.min(u32::from(OPENINGS_MAX));
         let counted = record.opened_bits & 1_u32.unbounded_shl(games).wrapping_sub(1);
         Ok(Player {

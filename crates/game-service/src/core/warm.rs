@@ -80,7 +80,10 @@ impl WarmCopies {
     /// Drops a session's copy, if nobody works on it.
     pub fn forget(&self, id: SessionId) {
         let mut part = self.part(id);
-        if part.get(&id).is_some_and(|place| Arc::strong_count(&place.slot) <= 2) {
+        if part
+            .get(&id)
+            .is_some_and(|place| Arc::strong_count(&place.slot) <= 2)
+        {
             part.remove(&id);
         }
     }

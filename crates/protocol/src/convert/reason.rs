@@ -32,6 +32,8 @@ macro_rules! reasons {
 reasons! {
     /// The request is no message of this RPC: truncated, or a string is not UTF-8.
     MalformedMessage = "MALFORMED_MESSAGE", InvalidArgument;
+    /// The request is larger than the server reads.
+    MessageTooLarge = "MESSAGE_TOO_LARGE", InvalidArgument;
     /// A required field is empty.
     Required = "REQUIRED", InvalidArgument;
     /// An id is not in the form that this server gives its ids.
