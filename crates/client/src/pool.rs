@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tonic::transport::{Channel, Endpoint};
+use tablemate_telemetry::{ClientTrace, client_trace_layer};
+use tonic::transport::Endpoint;
+use tower::Layer as _;
 
 use crate::v1::matchmaking_service_client::MatchmakingServiceClient;
 use crate::v1::player_service_client::PlayerServiceClient;
@@ -14,6 +16,13 @@ use crate::{Config, Error};
 
 /// How long an address that could not be reached is passed over while others can.
 const DOWN: Duration = Duration::from_secs(1);
+
+/// A connection whose calls pass the caller's trace context on.
+pub(crate) type Channel = ClientTrace<tonic::transport::Channel>;
+
+fn connect_lazy(endpoint: &Endpoint) -> Channel {
+    client_trace_layer().layer(endpoint.connect_lazy())
+}
 
 /// One connection for calls, with the stubs that use it.
 #[derive(Debug)]
@@ -123,7 +132,7 @@ impl Pool {
 
 impl Slot {
     fn new(address: &Arc<Address>) -> Slot {
-        let channel = address.endpoint.connect_lazy();
+        let channel = connect_lazy(&address.endpoint);
         Slot {
             address: address.clone(),
             session: SessionServiceClient::new(channel.clone()),
@@ -177,7 +186,7 @@ impl Address {
             return (connection.channel.clone(), connection.lease.clone());
         }
         let connection = StreamConnection {
-            channel: self.endpoint.connect_lazy(),
+            channel: connect_lazy(&self.endpoint),
             lease: Lease::default(),
         };
         let taken = (connection.channel.clone(), connection.lease.clone());

@@ -45,6 +45,8 @@ mod export;
 mod guard;
 mod logs;
 mod rpc;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;

@@ -1,10 +1,8 @@
 //! A guard that is shut down inside a task, where nobody should, still loses nothing and does not wait for itself.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::Collector;
+use tablemate_telemetry::testing::Collector;
 use tablemate_telemetry::{Config, init};
 
 #[tokio::test(flavor = "current_thread")]

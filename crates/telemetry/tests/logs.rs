@@ -8,8 +8,9 @@ mod common;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use common::{Collector, Hop, call};
+use common::{Hop, call};
 use serde_json::Value;
+use tablemate_telemetry::testing::Collector;
 use tablemate_telemetry::{Config, Error, LogFormat, is_exporting, run};
 use tonic::Status;
 

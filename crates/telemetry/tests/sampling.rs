@@ -4,7 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Collector, Hop, call};
+use common::{Hop, call};
+use tablemate_telemetry::testing::Collector;
 use tablemate_telemetry::{Config, Error, run};
 
 #[test]

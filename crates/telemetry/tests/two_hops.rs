@@ -6,9 +6,10 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{Collector, Hop, METHOD, attribute, call};
+use common::{Hop, METHOD, call};
 use opentelemetry_proto::tonic::metrics::v1::{Metric, metric::Data};
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind, status::StatusCode};
+use tablemate_telemetry::testing::{Collector, attribute};
 use tablemate_telemetry::{Config, Error, run};
 use tonic::{Code, Status};
 use tracing::Instrument;
