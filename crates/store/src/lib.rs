@@ -67,10 +67,13 @@ impl<S: SessionStore + HallStore + PlayerStore + WorkerStore> From<S> for Stores
 /// [`StoreError::BadUrl`], [`StoreError::Unavailable`], or [`StoreError::Incompatible`] when the deployment was born
 /// with other settings than wished for.
 pub async fn connect(url: &str, wish: DeploymentWish) -> Result<Stores> {
-    let _ = wish;
-    Err(StoreError::BadUrl {
-        why: format!("no store for {url}"),
-    })
+    match url.split_once(':') {
+        Some(("memory", "")) => Ok(EmbeddedStore::open(wish)?.into()),
+        Some(("redis", _)) => Ok(RedisStore::open(url, wish).await?.into()),
+        _ => Err(StoreError::BadUrl {
+            why: "expected memory: or redis://host:port/".to_owned(),
+        }),
+    }
 }
 
 /// Fills `bytes` from the operating system.
