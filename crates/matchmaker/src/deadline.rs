@@ -68,7 +68,21 @@ fn parse(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use tablemate_protocol::convert::Reason;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_call_whose_time_ran_out_says_deadline_exceeded() {
+        let mut request = Request::new(());
+        request.set_timeout(Duration::from_millis(10));
+        let budget = Budget::of(&request);
+        let status = within::<(), Status>(budget, std::future::pending())
+            .await
+            .unwrap_err();
+        assert_eq!(status.code(), tonic::Code::DeadlineExceeded);
+        assert_eq!(Reason::of(&status), Some(Reason::DeadlineExceeded));
+    }
 
     #[test]
     fn every_unit_is_read_and_nonsense_is_none() {

@@ -13,6 +13,9 @@ use tokio::sync::Semaphore;
 use super::trouble::Trouble;
 use super::{Ownership, Tools};
 
+/// How often the shard's own clock is asked whether something is due. Between that its estimate is good enough, unless
+/// somebody sets the clock.
+const CLOCK_CHECK: Duration = Duration::from_secs(1);
 /// How long to wait when a round changed nothing although something was due: sessions that cannot be fired stay in the
 /// index.
 const IDLE_ROUND_WAIT: Duration = Duration::from_millis(250);
@@ -31,16 +34,31 @@ pub(super) async fn run(tools: Tools, ownership: Ownership, shard: u16, parallel
     let spread = tools.config.deadline_poll.mul_f64(f64::from(shard % 64) / 64.0);
     // Shards start one after the other, so that their polls do not come all at once.
     let mut wait = spread;
+    let mut checked = tokio::time::Instant::now();
     while tools.sleep(wait).await {
         let owned = ownership.owns(shard);
-        let round = round(&tools, shard, owned, &parallel).await;
+        let check = checked.elapsed() >= CLOCK_CHECK;
+        if check {
+            checked = tokio::time::Instant::now();
+        }
+        let round = round(&tools, shard, owned, check, &parallel).await;
         wait = trouble.note(round).unwrap_or(IDLE_ROUND_WAIT);
     }
 }
 
 /// Fires what is due; gives how long to wait until the next look.
-async fn round(tools: &Tools, shard: u16, owned: bool, parallel: &Semaphore) -> Result<Duration, Failed> {
+async fn round(
+    tools: &Tools,
+    shard: u16,
+    owned: bool,
+    check: bool,
+    parallel: &Semaphore,
+) -> Result<Duration, Failed> {
     let sessions = &tools.stores.sessions;
+    if check {
+        // Corrects the estimate by the answer's time.
+        sessions.due(shard, 1).await?;
+    }
     let grace = if owned { Millis::ZERO } else { tools.config.overdue };
     let next = sessions.next_due(shard).await?;
     // A deadline has passed when now is after it (S-10).
