@@ -38,8 +38,9 @@ fn main() -> ExitCode {
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
+    let told_to_stop = signals()?;
     let listener = TcpListener::bind(config.listen)
         .await
         .map_err(|error| anyhow::anyhow!("cannot listen on {}: {error}", config.listen))?;
-    Ok(run(config, listener, signals()).await?)
+    Ok(run(config, listener, told_to_stop).await?)
 }

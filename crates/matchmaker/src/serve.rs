@@ -1,6 +1,5 @@
 //! The service and the loops put together, and the server around them.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -198,26 +197,18 @@ async fn unready(health: &HealthReporter) {
     tokio::time::sleep(UNREADY_TIME).await;
 }
 
-/// Ends at SIGTERM or Ctrl-C.
-pub async fn signals() {
+/// SIGTERM and Ctrl-C, heard from this call on; the future ends at the first of them.
+///
+/// # Errors
+/// When the operating system does not let us hear them.
+pub fn signals() -> std::io::Result<impl Future<Output = ()> + Send> {
     use tokio::signal::unix::{SignalKind, signal};
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signals) => {
-                signals.recv().await;
-            }
-            Err(error) => {
-                warn!(%error, "SIGTERM is not heard");
-                std::future::pending::<Infallible>().await;
-            }
+    let mut terminated = signal(SignalKind::terminate())?;
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminated.recv() => {}
+            _ = interrupted.recv() => {}
         }
-    };
-    tokio::select! {
-        () = terminated => {}
-        interrupted = tokio::signal::ctrl_c() => {
-            if let Err(error) = interrupted {
-                warn!(%error, "Ctrl-C is not heard");
-            }
-        }
-    }
+    })
 }

@@ -23,12 +23,12 @@ fn bad_values_are_all_told_and_end_it_with_64() {
     }
     let unknown = matchmaker().arg("--unknown").output().unwrap();
     assert_eq!(unknown.status.code(), Some(64));
-    let by_environment = matchmaker()
-        .env("TABLEMATE_FIRE_LIMIT", "many")
-        .output()
-        .unwrap();
+    let by_environment = matchmaker().env("TABLEMATE_FIRE_LIMIT", "many").output().unwrap();
     assert_eq!(by_environment.status.code(), Some(64));
-    assert_eq!(matchmaker().arg("--help").output().unwrap().status.code(), Some(0));
+    assert_eq!(
+        matchmaker().arg("--help").output().unwrap().status.code(),
+        Some(0)
+    );
 }
 
 #[test]
