@@ -51,12 +51,19 @@ pub struct Stores {
 
 impl<S: SessionStore + HallStore + PlayerStore + WorkerStore> From<S> for Stores {
     fn from(store: S) -> Self {
-        let store = Arc::new(store);
+        Self::of(&Arc::new(store))
+    }
+}
+
+impl Stores {
+    /// All parts of one store.
+    #[must_use]
+    pub fn of<S: SessionStore + HallStore + PlayerStore + WorkerStore>(store: &Arc<S>) -> Self {
         Self {
             sessions: store.clone(),
             halls: store.clone(),
             players: store.clone(),
-            workers: store,
+            workers: store.clone(),
         }
     }
 }
@@ -67,12 +74,13 @@ impl<S: SessionStore + HallStore + PlayerStore + WorkerStore> From<S> for Stores
 /// [`StoreError::BadUrl`], [`StoreError::Unavailable`], or [`StoreError::Incompatible`] when the deployment was born
 /// with other settings than wished for.
 pub async fn connect(url: &str, wish: DeploymentWish) -> Result<Stores> {
-    match url.split_once(':') {
-        Some(("memory", "")) => Ok(EmbeddedStore::open(wish)?.into()),
-        Some(("redis", _)) => Ok(RedisStore::open(url, wish).await?.into()),
-        _ => Err(StoreError::BadUrl {
-            why: "expected memory: or redis://host:port/".to_owned(),
-        }),
+    if url == "memory:" {
+        Ok(Stores::of(&Arc::new(EmbeddedStore::open(wish)?)))
+    } else if url.starts_with("redis://") {
+        Ok(Stores::of(&Arc::new(RedisStore::open(url, wish).await?)))
+    } else {
+        let why = "it begins with neither memory: nor redis://".to_owned();
+        Err(StoreError::BadUrl { why })
     }
 }
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use tablemate_session::Millis;
 use tablemate_store::contract::{SHARDS, Subject};
 use tablemate_store::testing::RedisServer;
-use tablemate_store::{
-    DeploymentWish, EmbeddedStore, HallStore, PlayerStore, RedisStore, SessionStore, Stores, WorkerStore,
-};
+use tablemate_store::{DeploymentWish, EmbeddedStore, RedisStore, Stores};
 
 fn wish() -> DeploymentWish {
     // A threshold that no pause of the machine under test reaches.
@@ -19,23 +17,14 @@ fn wish() -> DeploymentWish {
     }
 }
 
-fn stores<S: SessionStore + HallStore + PlayerStore + WorkerStore>(store: &Arc<S>) -> Stores {
-    Stores {
-        sessions: store.clone(),
-        halls: store.clone(),
-        players: store.clone(),
-        workers: store.clone(),
-    }
-}
-
 mod embedded {
     use super::*;
 
     async fn open() -> Subject {
         let store = Arc::new(EmbeddedStore::open(wish()).unwrap());
         Subject {
-            stores: stores(&store),
-            other: stores(&store),
+            stores: Stores::of(&store),
+            other: Stores::of(&store),
             hands: store,
             keep: Box::new(()),
         }
@@ -52,8 +41,8 @@ mod redis {
         let store = Arc::new(RedisStore::open(&server.url(), wish()).await.unwrap());
         let other = Arc::new(RedisStore::open(&server.url(), wish()).await.unwrap());
         Subject {
-            stores: stores(&store),
-            other: stores(&other),
+            stores: Stores::of(&store),
+            other: Stores::of(&other),
             hands: store,
             keep: Box::new(server),
         }

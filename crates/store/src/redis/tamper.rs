@@ -25,6 +25,8 @@ pub struct SessionKeys {
     pub settled: Vec<u8>,
     /// Failing sessions.
     pub failing: Vec<u8>,
+    /// How far receivers have read the outbox.
+    pub positions: Vec<u8>,
 }
 
 impl RedisStore {
@@ -40,6 +42,7 @@ impl RedisStore {
             outbox: self.keys.outbox(shard),
             settled: self.keys.settled(shard),
             failing: self.keys.failing(shard),
+            positions: self.keys.positions(shard),
         }
     }
 
