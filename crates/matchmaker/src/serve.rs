@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tablemate_protocol::FILE_DESCRIPTOR_SET;
-use tablemate_protocol::v1::matchmaking_service_server::MatchmakingServiceServer;
+use tablemate_protocol::v1::matchmaking_service_server::{self, MatchmakingServiceServer};
 use tablemate_store::{StoreError, Stores};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tracing::{info, warn};
 
@@ -145,22 +146,29 @@ pub async fn run_on(
     let matchmaker = Matchmaker::new(config.options, stores);
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<MatchmakingServiceServer<Api>>().await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
-    let reflection_v1 = reflection.build_v1()?;
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            // So that tools can show the details of errors.
+            .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+            // The descriptors are of all services; these are the ones that are here.
+            .with_service_name(matchmaking_service_server::SERVICE_NAME)
+            .with_service_name("grpc.health.v1.Health")
+    };
+    let reflection_v1 = reflection().build_v1()?;
     // Older tools ask for the alpha version only.
-    let reflection_alpha = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
-        .build_v1alpha()?;
+    let reflection_alpha = reflection().build_v1alpha()?;
     let close = CancellationToken::new();
+    // Said here, not to the server: that has no say about connections it did not accept.
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let server = Server::builder()
         .layer(tablemate_telemetry::server_trace_layer())
-        .tcp_nodelay(true)
         .add_service(health_service)
         .add_service(reflection_v1)
         .add_service(reflection_alpha)
         .add_service(matchmaker.service())
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), close.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(incoming, close.clone().cancelled_owned());
     let mut server = tokio::spawn(server);
     let mut loops = tokio::spawn(matchmaker.loops());
 
@@ -194,6 +202,8 @@ pub async fn run_on(
 
 async fn unready(health: &HealthReporter) {
     health.set_not_serving::<MatchmakingServiceServer<Api>>().await;
+    // The process as a whole: what a probe asks for that names no service.
+    health.set_service_status("", ServingStatus::NotServing).await;
     tokio::time::sleep(UNREADY_TIME).await;
 }
 
