@@ -470,3 +470,75 @@ async fn health_and_both_reflections_answer() {
         reflection_alpha::server_reflection_response::MessageResponse::FileDescriptorResponse(_)
     ));
 }
+
+#[tokio::test]
+async fn s12_an_outage_moves_the_clocks_and_marks_the_result() {
+    let time = std::sync::Arc::new(tablemate_store::embedded::ManualTime::at(
+        tablemate_session::Instant(1_800_000_000_000),
+    ));
+    let wish = tablemate_store::DeploymentWish {
+        shards: Some(1),
+        ..Default::default()
+    };
+    let store = tablemate_store::EmbeddedStore::with_manual_time(wish, std::sync::Arc::clone(&time)).unwrap();
+    let service = Service::start_on(store.into()).await;
+    let mut request = creation("ann", "bob");
+    request.settings.as_mut().unwrap().move_time = seconds(30);
+    let session = service.create(request).await.session_id;
+    let before = service.get(&session).await.turn.unwrap().deadline.unwrap();
+
+    // Time passes at once, and nobody could write meanwhile.
+    time.pass(tablemate_session::Millis::seconds(600));
+    let receipt = service.play(&session, "ann", 1, "d3").await.unwrap();
+    assert_eq!(kinds(&receipt), ["moved"]);
+    let mut stream = service
+        .sessions()
+        .watch_session(v1::WatchSessionRequest {
+            session_id: session.clone(),
+            viewer_id: "ann".into(),
+            cursor: "0".into(),
+        })
+        .await
+        .unwrap()
+        .into_inner();
+    let compensated = soon(async {
+        loop {
+            let message = stream.message().await.unwrap().unwrap().message;
+            if let Some(v1::watch_session_response::Message::Event(event)) = message
+                && let Some(v1::event::Kind::ClockCompensated(compensated)) = event.kind
+            {
+                return compensated;
+            }
+        }
+    })
+    .await;
+    let moved = compensated.next.unwrap().deadline.unwrap();
+    let outage = compensated.to.unwrap().seconds - compensated.from.unwrap().seconds;
+    assert!((595..=600).contains(&outage), "{outage}");
+    assert!((moved.seconds - before.seconds - outage).abs() <= 1);
+    service.sessions().resign(resign(&session, "bob")).await.unwrap();
+    assert!(service.get(&session).await.results[0].touched_by_outage);
+}
+
+#[tokio::test]
+async fn s9_a_strong_engine_moves_for_whoever_is_late_and_the_game_goes_on() {
+    let service = Service::start().await;
+    let mut request = creation("ann", "bob");
+    let settings = request.settings.as_mut().unwrap();
+    settings.move_time = seconds(1);
+    settings.timeout = Some(v1::TimeoutRule {
+        policy: v1::MovePolicy::Engine.into(),
+        engine_level: 4,
+        lose_after: 0,
+    });
+    let session = service.create(request).await.session_id;
+    soon(async {
+        while service.get(&session).await.turn.unwrap().ply < 3 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    // In time for the third ply, or late for it: judged either way, and nothing is lost.
+    let shown = service.get(&session).await;
+    assert_eq!(shown.sequence, 2 + u64::from(shown.turn.unwrap().ply - 1));
+}

@@ -13,8 +13,10 @@ use tablemate_session::{Instant, PlayerId, SessionId};
 use tablemate_store::Cursor;
 use tablemate_store::hall_store::{MatchId, NewMatch};
 
-use super::judge::{Begun, Done, Log};
+use super::judge::Done;
+use super::look::Log;
 use super::players::store_kind;
+use super::write::Begun;
 use super::{Core, errors};
 
 /// A session that somebody wants to exist.

@@ -52,9 +52,10 @@ impl Core {
             more_due: due.sessions.len() >= limit,
             ..FireReport::default()
         };
+        let now = due.now;
         let fired: Vec<_> = futures::stream::iter(due.sessions)
             .map(|due| async move {
-                let fired = self.fire_one(due).await;
+                let fired = self.fire_one(due, now).await;
                 self.note(due, &fired).await;
                 fired
             })
@@ -89,9 +90,13 @@ impl Core {
         Ok(report)
     }
 
-    async fn fire_one(&self, due: DueSession) -> Result<Fired, Refusal> {
+    async fn fire_one(&self, due: DueSession, now: Instant) -> Result<Fired, Refusal> {
         let id = due.session;
-        let fresh = match self.fresh(id).await {
+        let looked = match self.fire_warm(id, now).await? {
+            Some(fired) => Ok(fired),
+            None => self.fresh(id).await,
+        };
+        let fresh = match looked {
             Ok(fresh) => fresh,
             // The index was ahead of a deletion.
             Err(refusal) if refusal.reason == Reason::SessionNotFound => return Ok(Fired::Nothing),

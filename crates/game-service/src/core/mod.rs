@@ -5,14 +5,17 @@ mod create;
 pub(crate) mod errors;
 mod fire;
 mod judge;
+mod look;
 mod outages;
 mod outbox;
 mod players;
+mod pool;
 mod pulse;
 mod rematch;
 mod seats;
 mod show;
 mod warm;
+mod write;
 
 use tablemate_store::Stores;
 use tokio::sync::Semaphore;
@@ -24,7 +27,8 @@ use warm::WarmCopies;
 
 pub(crate) use codec::decode;
 pub(crate) use create::{Wanted, parse as parse_creation};
-pub(crate) use judge::{Ask, Done, Fresh, Log, Who};
+pub(crate) use judge::{Ask, Done, Who};
+pub(crate) use look::{Fresh, Log};
 pub(crate) use players::store_kind;
 pub(crate) use pulse::run as run_pulses;
 pub(crate) use rematch::Agreed;

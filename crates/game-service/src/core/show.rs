@@ -9,7 +9,8 @@ use tablemate_session::view::Viewer;
 use tablemate_session::{Instant, Millis, PlayerId, SessionId};
 use tablemate_store::{Cursor, Entry};
 
-use super::judge::{Done, Log};
+use super::judge::Done;
+use super::look::Log;
 use super::{Core, errors};
 
 /// A session as one viewer sees it.
