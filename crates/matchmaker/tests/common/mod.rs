@@ -16,6 +16,7 @@ use tablemate_store::{Commit, CommitAnswer, Cursor, DeploymentWish, EmbeddedStor
 
 pub mod games;
 pub mod service;
+pub mod whole;
 
 /// Reversi's number in the store.
 pub const REVERSI: Kind = Kind(1);

@@ -61,6 +61,29 @@ impl Service {
         }
     }
 
+    /// The service alone, without worker loops.
+    pub async fn start_without_loops(stores: Stores, options: Options) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let token = CancellationToken::new();
+        let service = tablemate_matchmaker::Matchmaker::new(options, stores).service();
+        let stop = token.clone().cancelled_owned();
+        let running = tokio::spawn(async move {
+            let server = tonic::transport::Server::builder().add_service(service);
+            let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
+            Ok(server.serve_with_incoming_shutdown(incoming, stop).await?)
+        });
+        let client = MatchmakingServiceClient::connect(format!("http://{address}"))
+            .await
+            .unwrap();
+        Self {
+            address,
+            client,
+            stop: Some(token.drop_guard()),
+            running,
+        }
+    }
+
     /// Asks it to stop and waits until it has.
     pub async fn stop(mut self) {
         self.stop = None;
