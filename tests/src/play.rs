@@ -109,7 +109,12 @@ pub async fn play_out(table: &Table, clients: &[Client]) -> Result<(v1::GameResu
         position = position.play(mv)?.0;
         for event in receipt.events {
             match event.kind {
-                Some(Kind::Moved(moved)) => (seat, ply) = turn(moved.next)?,
+                // Before a pass or the end there is no next turn yet: the following event says what comes.
+                Some(Kind::Moved(moved)) => {
+                    if moved.next.is_some() {
+                        (seat, ply) = turn(moved.next)?;
+                    }
+                }
                 Some(Kind::Passed(passed)) => {
                     (seat, ply) = turn(passed.next)?;
                     let pass = position.legal_moves().next().filter(|mv| mv.is_pass());
@@ -128,6 +133,6 @@ pub async fn play_out(table: &Table, clients: &[Client]) -> Result<(v1::GameResu
 }
 
 fn turn(next: Option<v1::Turn>) -> Result<(u32, u32)> {
-    let next = next.context("a move tells the next turn")?;
+    let next = next.context("a pass tells the next turn")?;
     Ok((next.seat, next.ply))
 }
