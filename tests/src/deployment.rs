@@ -16,6 +16,20 @@ pub struct Shape {
     pub game_services: usize,
     /// Matchmakers.
     pub matchmakers: usize,
+    /// Shards of the store; `None`: as many as a deployment has by default.
+    pub shards: Option<u16>,
+}
+
+impl Shape {
+    /// So many game services and matchmakers, the default number of shards.
+    #[must_use]
+    pub const fn of(game_services: usize, matchmakers: usize) -> Self {
+        Self {
+            game_services,
+            matchmakers,
+            shards: None,
+        }
+    }
 }
 
 /// The addresses of one game service.
@@ -34,6 +48,7 @@ pub struct Deployment {
     /// The store.
     pub redis: RedisServer,
     games: Vec<GameAddresses>,
+    shards: Option<u16>,
     folder: TempDir,
 }
 
@@ -48,6 +63,7 @@ impl Deployment {
             matchmakers: Vec::new(),
             redis: RedisServer::start(),
             games: Vec::new(),
+            shards: shape.shards,
             folder: TempDir::new()?,
         };
         for _ in 0..shape.game_services {
@@ -69,11 +85,12 @@ impl Deployment {
 
     fn game_service(&self, number: usize) -> Result<Process> {
         let addresses = self.games[number];
-        let arguments = [
+        let mut arguments = vec![
             format!("--listen={}", addresses.public),
             format!("--internal-listen={}", addresses.internal),
             format!("--store={}", self.redis.url()),
         ];
+        arguments.extend(self.shards.map(|shards| format!("--shards={shards}")));
         let label = format!("game-{number}");
         Process::start(
             "tablemate-game",

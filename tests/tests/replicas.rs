@@ -7,10 +7,7 @@ use futures::StreamExt;
 use tablemate_client::{Client, UpdateKind, WatchFrom, v1};
 use tablemate_tests::{Deployment, Shape, Table, eventually, play_out, settings, unrated};
 
-const SHAPE: Shape = Shape {
-    game_services: 2,
-    matchmakers: 2,
-};
+const SHAPE: Shape = Shape::of(2, 2);
 
 /// Two players queue ready; gives their table once both are told the same session.
 async fn two_tickets(client: &Client, names: [&str; 2], settings: v1::SessionSettings) -> Result<Table> {
@@ -197,10 +194,7 @@ impl Seats<'_> {
 /// A replica is killed in the middle of a game; the other one answers the next call with the same state.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_replica_loses_no_acknowledged_move() -> Result<()> {
-    let mut deployment = Deployment::start(Shape {
-        game_services: 2,
-        matchmakers: 1,
-    })?;
+    let mut deployment = Deployment::start(Shape::of(2, 1))?;
     let first = deployment.client_of(&[0])?;
     let second = deployment.client_of(&[1])?;
     let table = Table::open(&first, "killed", unrated()).await?;
@@ -232,10 +226,7 @@ async fn a_killed_replica_loses_no_acknowledged_move() -> Result<()> {
 /// A move made through one replica and repeated on the other with the same request id is one move (S-25).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s25_a_repeated_request_gets_the_first_answer_on_any_replica() -> Result<()> {
-    let deployment = Deployment::start(Shape {
-        game_services: 2,
-        matchmakers: 1,
-    })?;
+    let deployment = Deployment::start(Shape::of(2, 1))?;
     let clients = [deployment.client_of(&[0])?, deployment.client_of(&[1])?];
     let table = Table::open(&clients[0], "repeated", unrated()).await?;
     let request = v1::PlayRequest {
@@ -310,10 +301,7 @@ async fn s11_deadlines_fire_at_their_own_instant_whoever_notices() -> Result<()>
 /// A replica that is told to stop lets its watchers go on elsewhere and ends soon.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_stops_hands_its_watchers_over() -> Result<()> {
-    let mut deployment = Deployment::start(Shape {
-        game_services: 2,
-        matchmakers: 1,
-    })?;
+    let mut deployment = Deployment::start(Shape::of(2, 1))?;
     let client = deployment.client()?;
     let table = Table::open(&client, "moved", unrated()).await?;
     let watching = tokio::spawn({
@@ -347,10 +335,7 @@ async fn continue_game(table: &Table, client: &Client) -> Result<(v1::GameResult
 /// The same game on two replicas by turns, to its end on the board.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_game_by_turns_on_two_replicas() -> Result<()> {
-    let deployment = Deployment::start(Shape {
-        game_services: 2,
-        matchmakers: 1,
-    })?;
+    let deployment = Deployment::start(Shape::of(2, 1))?;
     let clients = [deployment.client_of(&[0])?, deployment.client_of(&[1])?];
     let table = Table::open(&clients[0], "turns", unrated()).await?;
     let (result, moves) = play_out(&table, &clients).await?;
