@@ -35,7 +35,7 @@ fn offer(session: &str, player: &str, kind: v1::OfferKind) -> v1::MakeOfferReque
 #[tokio::test]
 async fn s25_the_same_command_again_gets_the_first_answer_on_any_replica() {
     let one = Service::start().await;
-    let other = Service::start_on(one.stores.clone()).await;
+    let other = Service::start_on(one.backend.clone()).await;
     let session = one.playing("ann", "bob").await;
     let first = one.play(&session, "ann", 1, "d3").await.unwrap();
     one.play(&session, "bob", 2, "c3").await.unwrap();
@@ -79,7 +79,7 @@ async fn s25_a_creation_is_idempotent_and_its_id_cannot_be_used_for_another() {
 async fn replicas_with_warm_copies_see_each_others_moves() {
     let replicas = [Service::start().await];
     let [one] = &replicas;
-    let other = Service::start_on(one.stores.clone()).await;
+    let other = Service::start_on(one.backend.clone()).await;
     let session = one.playing("ann", "bob").await;
     // Both replicas hold warm copies from now on, and each is behind every time.
     assert_eq!(other.get(&session).await.sequence, 2);

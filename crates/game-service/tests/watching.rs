@@ -66,7 +66,7 @@ impl Stream {
 #[tokio::test]
 async fn s22_events_come_in_order_each_once_and_go_on_from_any_cursor_on_any_replica() {
     let one = Service::start().await;
-    let other = Service::start_on(one.stores.clone()).await;
+    let other = Service::start_on(one.backend.clone()).await;
     let session = one.playing("ann", "bob").await;
     let mut stream = Stream::open(&one, &session, "", "").await.unwrap();
     let snapshot = stream.snapshot().await;
@@ -166,7 +166,7 @@ async fn streams_end_when_the_session_is_over_or_the_replica_goes() {
 
 #[tokio::test]
 async fn shutdown_is_not_held_up_by_a_connection_that_never_spoke() {
-    let stores = common::stores();
+    let backend = common::Backend::new().await;
     let options = tablemate_game_service::Options::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -177,7 +177,7 @@ async fn shutdown_is_not_held_up_by_a_connection_that_never_spoke() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let drain = std::time::Duration::from_millis(300);
     let running = tokio::spawn(tablemate_game_service::run_on(
-        stores,
+        backend.stores.clone(),
         options,
         drain,
         listeners,

@@ -8,6 +8,7 @@
 )]
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tablemate_game_service::{Listeners, Options, RunError, run_on};
@@ -17,6 +18,7 @@ use tablemate_protocol::v1::player_service_client::PlayerServiceClient;
 use tablemate_protocol::v1::result_service_client::ResultServiceClient;
 use tablemate_protocol::v1::session_service_client::SessionServiceClient;
 use tablemate_protocol::v1::{self};
+use tablemate_store::testing::RedisServer;
 use tablemate_store::{DeploymentWish, EmbeddedStore, Stores};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -24,17 +26,44 @@ use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-/// Stores in this process, with few shards so that walks over all of them are short.
-pub fn stores() -> Stores {
-    let wish = DeploymentWish {
-        shards: Some(4),
-        ..DeploymentWish::default()
-    };
-    EmbeddedStore::open(wish).unwrap().into()
+/// The store of a test: in the process, or with `TABLEMATE_TEST_STORE=redis` a Redis of the test's own.
+#[derive(Clone)]
+pub struct Backend {
+    pub stores: Stores,
+    redis: Option<Arc<RedisServer>>,
+}
+
+impl Backend {
+    pub async fn new() -> Self {
+        // Few shards, so that walks over all of them are short.
+        let wish = DeploymentWish {
+            shards: Some(4),
+            ..DeploymentWish::default()
+        };
+        if std::env::var("TABLEMATE_TEST_STORE").is_ok_and(|store| store == "redis") {
+            let redis = RedisServer::start();
+            let stores = tablemate_store::connect(&redis.url(), wish).await.unwrap();
+            Self {
+                stores,
+                redis: Some(Arc::new(redis)),
+            }
+        } else {
+            EmbeddedStore::open(wish).unwrap().into()
+        }
+    }
+}
+
+impl From<EmbeddedStore> for Backend {
+    fn from(store: EmbeddedStore) -> Self {
+        Self {
+            stores: store.into(),
+            redis: None,
+        }
+    }
 }
 
 pub struct Service {
-    pub stores: Stores,
+    pub backend: Backend,
     pub public: Channel,
     pub internal: Channel,
     stop: Option<oneshot::Sender<()>>,
@@ -43,19 +72,19 @@ pub struct Service {
 
 impl Service {
     pub async fn start() -> Self {
-        Self::start_on(stores()).await
+        Self::start_on(Backend::new().await).await
     }
 
-    /// One more replica on stores that others may use too.
-    pub async fn start_on(stores: Stores) -> Self {
+    /// One more replica on a store that others may use too.
+    pub async fn start_on(backend: Backend) -> Self {
         let options = Options {
             heartbeat: Duration::from_millis(200),
             ..Options::default()
         };
-        Self::start_with(stores, options).await
+        Self::start_with(backend, options).await
     }
 
-    pub async fn start_with(stores: Stores, options: Options) -> Self {
+    pub async fn start_with(backend: Backend, options: Options) -> Self {
         let any = || TcpListener::bind("127.0.0.1:0");
         let (public, internal) = (any().await.unwrap(), any().await.unwrap());
         let channel = |listener: &TcpListener| {
@@ -69,7 +98,7 @@ impl Service {
             internal: Some(internal),
         };
         let ended = tokio::spawn(run_on(
-            stores.clone(),
+            backend.stores.clone(),
             options,
             Duration::from_secs(5),
             listeners,
@@ -78,7 +107,7 @@ impl Service {
             },
         ));
         Self {
-            stores,
+            backend,
             public: channels.0,
             internal: channels.1,
             stop: Some(stop),
@@ -112,14 +141,16 @@ impl Service {
     /// Waits until it has ended.
     pub async fn ended(self) -> Result<(), RunError> {
         let Self {
+            backend,
             ended,
             stop,
             public,
             internal,
-            ..
         } = self;
         drop((stop, public, internal));
-        ended.await.unwrap()
+        let ended = ended.await.unwrap();
+        drop(backend);
+        ended
     }
 
     /// A session of `one` and `two` with both ready, so that its game is on: seat 1 opens, long clocks, no guard.
