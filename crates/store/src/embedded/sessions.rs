@@ -169,6 +169,7 @@ impl Shard {
 
     fn delete(&mut self, session: SessionId, cursor: Cursor) -> DeleteAnswer {
         let Some(log) = self.logs.get(&session) else {
+            self.failing.remove(&session);
             return DeleteAnswer::Deleted;
         };
         if log.end() != cursor {
