@@ -425,9 +425,9 @@ impl Subject for Sessions {
                 if cursor_after(&log.facts) != cursor {
                     return "diverged".to_owned();
                 }
-                if !log
+                if log
                     .settled
-                    .is_some_and(|settled| model.after(session, settled).is_some())
+                    .is_none_or(|settled| model.after(session, settled).is_none())
                 {
                     return "not settled".to_owned();
                 }
