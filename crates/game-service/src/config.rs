@@ -66,6 +66,15 @@ pub struct Args {
     )]
     pub calls_max: String,
 
+    /// How many watch and result streams are open at once; more are refused with RESOURCE_EXHAUSTED
+    #[arg(
+        long,
+        env = "TABLEMATE_STREAMS_MAX",
+        default_value = "100000",
+        value_name = "NUMBER"
+    )]
+    pub streams_max: String,
+
     /// How many sessions are kept warm in memory
     #[arg(
         long,
@@ -115,6 +124,8 @@ pub struct Options {
     pub retention: Millis,
     /// How many calls are worked on at once.
     pub calls_max: usize,
+    /// How many streams are open at once.
+    pub streams_max: usize,
     /// How many sessions are kept warm.
     pub warm_sessions_max: usize,
     /// How many searches run at once.
@@ -131,6 +142,7 @@ impl Default for Options {
             hall: HallId::default(),
             retention: Millis::hours(24),
             calls_max: 4_096,
+            streams_max: 100_000,
             warm_sessions_max: 50_000,
             searches_max: std::thread::available_parallelism().map_or(1, usize::from),
             heartbeat: Duration::from_secs(5),
@@ -189,6 +201,7 @@ impl Args {
             .map(|text| Millis::seconds(number(&mut bad, "--outage-threshold-seconds", text, 1, 3_600)));
         let retention = number(&mut bad, "--retention-hours", &self.retention_hours, 1, 24 * 365);
         let calls_max = number(&mut bad, "--calls-max", &self.calls_max, 1, 1_000_000);
+        let streams_max = number(&mut bad, "--streams-max", &self.streams_max, 1, 100_000_000);
         let warm_sessions_max = number(
             &mut bad,
             "--warm-sessions-max",
@@ -214,6 +227,7 @@ impl Args {
                 hall,
                 retention: Millis::hours(retention),
                 calls_max: usize::try_from(calls_max).unwrap_or(usize::MAX),
+                streams_max: usize::try_from(streams_max).unwrap_or(usize::MAX),
                 warm_sessions_max: usize::try_from(warm_sessions_max).unwrap_or(usize::MAX),
                 ..Options::default()
             },

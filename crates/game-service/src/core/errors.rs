@@ -82,3 +82,8 @@ pub(crate) fn shutting_down() -> Refusal {
     )
     .retry_after(Duration::from_millis(10))
 }
+
+/// Too many streams are open.
+pub(crate) fn too_many_streams() -> Refusal {
+    Refusal::new(Reason::Overloaded, "too many streams are open").retry_after(Duration::from_secs(1))
+}

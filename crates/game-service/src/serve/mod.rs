@@ -3,6 +3,7 @@
 mod guard;
 
 use std::future::Future;
+use std::time::Duration;
 
 use tablemate_protocol::FILE_DESCRIPTOR_SET;
 use tokio::net::TcpListener;
@@ -16,6 +17,9 @@ pub use guard::{Guard, GuardLayer};
 pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
 /// How many calls one connection may have open at once, streams included.
 const STREAMS_A_CONNECTION_MAX: u32 = 4_096;
+
+/// How often a silent connection is asked whether it is there, and how long it may take to say so.
+const KEEPALIVE: Duration = Duration::from_secs(20);
 
 /// Serves routes on a bound listener until `shutdown`; then calls in flight end. An idle connection can keep that from
 /// ending for ever, so callers bound it by a time.
@@ -31,6 +35,9 @@ pub async fn serve(
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     Server::builder()
         .max_concurrent_streams(Some(STREAMS_A_CONNECTION_MAX))
+        // A peer that vanished must not hold its streams open.
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
         .layer(tablemate_telemetry::server_trace_layer())
         .layer(guard)
         .add_routes(routes)

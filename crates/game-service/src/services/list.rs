@@ -4,7 +4,6 @@ use futures::StreamExt;
 use tablemate_protocol::convert::{Faults, Reason, Refusal, session as wire_session};
 use tablemate_protocol::v1;
 use tablemate_session::SessionId;
-use tablemate_session::settings::Watch;
 use tablemate_store::session_store::PageToken;
 use tonic::Status;
 
@@ -93,20 +92,27 @@ async fn summaries(
     unfinished_only: bool,
 ) -> Result<Vec<v1::SessionSummary>, Refusal> {
     let looks: Vec<_> = futures::stream::iter(ids)
-        .map(|id| core.fresh(id))
+        .map(|id| core.show(id, None))
         .buffered(READS_AT_ONCE)
         .collect()
         .await;
     let mut summaries = Vec::new();
     for look in looks {
         let session = match look {
-            Ok(fresh) => fresh.session,
-            // Deleted between the list and the look, or a record that cannot be read: one must not hide the others.
-            Err(refusal) if matches!(refusal.reason, Reason::SessionNotFound | Reason::Corrupt) => continue,
+            Ok(shown) => shown.session,
+            // Not for everybody, deleted between the list and the look, or a record that cannot be read: one must not
+            // hide the others.
+            Err(refusal)
+                if matches!(
+                    refusal.reason,
+                    Reason::WatchNotAllowed | Reason::SessionNotFound | Reason::Corrupt
+                ) =>
+            {
+                continue;
+            }
             Err(refusal) => return Err(refusal),
         };
-        let everybody = matches!(session.settings().watch, Watch::Anyone);
-        if everybody && !(unfinished_only && session.ended().is_some()) {
+        if !(unfinished_only && session.ended().is_some()) {
             summaries.push(wire_session::summary_to_wire(&session));
         }
     }

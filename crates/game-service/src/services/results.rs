@@ -55,6 +55,9 @@ impl ResultService for ResultServer {
                 .and_then(|bytes| read_places(&bytes, deployment.shards))
                 .ok_or_else(|| Faults::one("cursor", Reason::BadCursor, "is not a cursor of this stream"))?
         };
+        if self.tasks.len() >= self.core.options.streams_max {
+            return Err(errors::too_many_streams().into());
+        }
         let (sender, receiver) = mpsc::channel(QUEUE);
         let reading = Reading {
             core: Arc::clone(&self.core),

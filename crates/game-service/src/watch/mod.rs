@@ -55,6 +55,9 @@ impl Watches {
         if self.core.closing.is_cancelled() {
             return Err(errors::shutting_down().into());
         }
+        if self.tasks.len() >= self.core.options.streams_max {
+            return Err(errors::too_many_streams().into());
+        }
         // Fires what has passed, and says whether the viewer may look.
         let session = self.core.fresh(id).await?.session;
         let viewer = viewer_of(&session, viewer.as_ref())?;

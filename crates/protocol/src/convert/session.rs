@@ -109,7 +109,7 @@ fn seat_view_to_wire(seat: Seat, shown: &SeatView, present: bool) -> v1::Seat {
     }
 }
 
-/// A session in a list. What spectators see only later is left out.
+/// A session in a list.
 #[must_use]
 pub fn summary_to_wire(session: &Session) -> v1::SessionSummary {
     let player = |seat| {
@@ -118,8 +118,7 @@ pub fn summary_to_wire(session: &Session) -> v1::SessionSummary {
             .map(|player| player.id.as_str().to_owned())
             .unwrap_or_default()
     };
-    let shown_at_once = session.settings().spectator_delay == Millis::ZERO;
-    let game = session.game().filter(|_| shown_at_once);
+    let game = session.game();
     v1::SessionSummary {
         session_id: session.id().to_string(),
         game_kind: kind_to_wire(session.settings().game.kind()).into(),
