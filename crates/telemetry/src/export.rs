@@ -9,8 +9,9 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
 use tokio::runtime::Runtime;
+use tracing::Level;
 use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::{Layer, registry::LookupSpan};
 
 use crate::config::{Config, Error, check_endpoint};
@@ -82,7 +83,8 @@ impl Exporters {
     }
 
     /// The layer that turns Tablemate's own spans into exported ones. Those of libraries stay out: they would be
-    /// most of the volume, and the exporter's own would feed themselves.
+    /// most of the volume, and the exporter's own would feed themselves. Log lines stay out too: what they say is for
+    /// the log, and a line at level DEBUG costs nothing as long as no log wants it.
     pub(crate) fn trace_layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
     where
         S: tracing::Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
@@ -92,7 +94,14 @@ impl Exporters {
             .with_location(false)
             .with_threads(false)
             .with_target(false)
-            .with_filter(Targets::new().with_target("tablemate", LevelFilter::DEBUG))
+            .with_filter(
+                filter_fn(|metadata| {
+                    metadata.is_span()
+                        && metadata.target().starts_with("tablemate")
+                        && *metadata.level() <= Level::DEBUG
+                })
+                .with_max_level_hint(LevelFilter::DEBUG),
+            )
     }
 
     /// Makes the meters the process's own and lets the layers see that there is somebody to tell.

@@ -88,6 +88,10 @@ fn one_trace_spans_client_and_both_services() {
         assert_eq!(span.status.as_ref().unwrap().code(), StatusCode::Error);
     }
     assert!(
+        spans.iter().all(|span| span.events.is_empty()),
+        "a log line was exported"
+    );
+    assert!(
         !format!("{spans:?}").contains("a text that stays here"),
         "a status message was exported"
     );

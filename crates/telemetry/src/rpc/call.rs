@@ -290,7 +290,7 @@ fn code_name(code: Code) -> &'static str {
 /// A span at level DEBUG for one call; none costs anything unless logs or the export want it.
 macro_rules! call_span {
     ($kind:literal, $uri:expr) => {
-        if tracing::enabled!(target: $crate::rpc::call::TARGET, tracing::Level::DEBUG) {
+        if tracing::span_enabled!(target: $crate::rpc::call::TARGET, tracing::Level::DEBUG) {
             let method = $crate::rpc::call::method_of($uri.path_and_query());
             tracing::debug_span!(
                 target: $crate::rpc::call::TARGET,
