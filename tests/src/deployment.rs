@@ -49,6 +49,8 @@ pub struct Deployment {
     pub redis: RedisServer,
     games: Vec<GameAddresses>,
     shards: Option<u16>,
+    /// Arguments that every process gets.
+    shared: Vec<String>,
     folder: TempDir,
 }
 
@@ -58,12 +60,21 @@ impl Deployment {
     /// # Errors
     /// When one of them does not start.
     pub fn start(shape: Shape) -> Result<Self> {
+        Self::start_with(shape, Vec::new())
+    }
+
+    /// As [`start`](Self::start), with these arguments for every process besides.
+    ///
+    /// # Errors
+    /// When one of them does not start.
+    pub fn start_with(shape: Shape, shared: Vec<String>) -> Result<Self> {
         let mut deployment = Self {
             game_services: Vec::new(),
             matchmakers: Vec::new(),
             redis: RedisServer::start(),
             games: Vec::new(),
             shards: shape.shards,
+            shared,
             folder: TempDir::new()?,
         };
         for _ in 0..shape.game_services {
@@ -91,6 +102,7 @@ impl Deployment {
             format!("--store={}", self.redis.url()),
         ];
         arguments.extend(self.shards.map(|shards| format!("--shards={shards}")));
+        arguments.extend(self.shared.iter().cloned());
         let label = format!("game-{number}");
         Process::start(
             "tablemate-game",
@@ -110,6 +122,7 @@ impl Deployment {
         for game in &self.games {
             arguments.push(format!("--game-service=http://{}", game.internal));
         }
+        arguments.extend(self.shared.iter().cloned());
         let label = format!("matchmaker-{number}");
         Process::start(
             "tablemate-matchmaker",
