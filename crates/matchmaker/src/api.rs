@@ -16,7 +16,7 @@ use tablemate_store::hall_store::{
     CancelAnswer, CreateTicketAnswer, HallId, MatchId, MatchState, NewTicket, Ticket, TicketState,
 };
 use tablemate_store::{Cursor, HallStore, Read, SessionStore, Stores};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
@@ -37,7 +37,11 @@ const CANCEL_TRIES_MAX: usize = 4;
 /// How many sessions' deadlines are fired to learn whether a player is still busy.
 const FIRE_LIMIT: u32 = 256;
 /// How long a watcher waits for a wake-up before it looks by itself: a lost message delays, it never loses.
-const WATCH_POLL: Duration = Duration::from_secs(1);
+const WATCH_POLL: Duration = Duration::from_secs(5);
+/// How many calls are worked on at once; more are refused.
+const CALLS_MAX: usize = 4_096;
+/// How many watchers this replica has; more are refused.
+const WATCHERS_MAX: usize = 65_536;
 /// How many messages a watcher may be behind. There are hardly more in a ticket's life.
 const WATCH_BUFFER: usize = 4;
 
@@ -52,6 +56,8 @@ pub struct Api {
     releaser: Releaser,
     ticket_lifetime: Millis,
     metrics: Metrics,
+    calls: Arc<Semaphore>,
+    watchers: Arc<Semaphore>,
     stop: CancellationToken,
 }
 
@@ -78,6 +84,8 @@ impl Api {
             releaser,
             ticket_lifetime,
             metrics,
+            calls: Arc::new(Semaphore::new(CALLS_MAX)),
+            watchers: Arc::new(Semaphore::new(WATCHERS_MAX)),
             stop,
         }
     }
@@ -344,6 +352,14 @@ impl Api {
     }
 }
 
+/// A place among those who are served, or the refusal of one too many.
+fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
+    Ok(places
+        .clone()
+        .try_acquire_owned()
+        .map_err(|_| errors::overloaded())?)
+}
+
 fn busy(player: &PlayerId, session: SessionId) -> Refusal {
     Refusal::new(
         Reason::PlayerBusy,
@@ -370,6 +386,7 @@ impl MatchmakingService for Api {
         request: Request<CreateTicketRequest>,
     ) -> Result<Response<CreateTicketResponse>, Status> {
         let budget = Budget::of(&request);
+        let _place = place(&self.calls)?;
         let ticket = within(budget, self.create(request.into_inner())).await?;
         Ok(Response::new(CreateTicketResponse { ticket: Some(ticket) }))
     }
@@ -383,6 +400,7 @@ impl MatchmakingService for Api {
         let mut faults = Faults::none();
         let named = named(&request.ticket_id, &request.player_id, &mut faults);
         let (id, player) = named.ok_or(faults)?;
+        let _place = place(&self.calls)?;
         let ticket = within(budget, self.show(id, &player)).await?;
         Ok(Response::new(GetTicketResponse { ticket: Some(ticket) }))
     }
@@ -398,10 +416,12 @@ impl MatchmakingService for Api {
         let mut faults = Faults::none();
         let named = named(&request.ticket_id, &request.player_id, &mut faults);
         let (id, player) = named.ok_or(faults)?;
+        let place = place(&self.watchers)?;
         within(budget, self.own(id, &player)).await?;
         let (out, messages) = mpsc::channel(WATCH_BUFFER);
         let api = self.clone();
         tokio::spawn(async move {
+            let _place = place;
             if let Err(status) = api.watch(id, &player, &out).await {
                 // A watcher that is gone needs no reason.
                 let _ = out.send(Err(status)).await;
@@ -415,6 +435,7 @@ impl MatchmakingService for Api {
         request: Request<CancelTicketRequest>,
     ) -> Result<Response<CancelTicketResponse>, Status> {
         let budget = Budget::of(&request);
+        let _place = place(&self.calls)?;
         let ticket = within(budget, self.cancel(request.into_inner())).await?;
         Ok(Response::new(CancelTicketResponse { ticket: Some(ticket) }))
     }

@@ -62,6 +62,11 @@ pub(crate) fn contended() -> Refusal {
     .retry_after(RETRY_AFTER)
 }
 
+/// As many as we can serve are served.
+pub(crate) fn overloaded() -> Refusal {
+    Refusal::new(Reason::Overloaded, "too much at once, nothing was done").retry_after(RETRY_AFTER)
+}
+
 /// This replica stops.
 pub(crate) fn shutting_down() -> Refusal {
     Refusal::new(

@@ -151,7 +151,5 @@ pub(crate) fn is_final(status: &Status) -> bool {
             | Code::PermissionDenied
             | Code::FailedPrecondition
             | Code::OutOfRange
-            | Code::Unimplemented
-            | Code::DataLoss
     )
 }

@@ -120,14 +120,13 @@ impl Matches {
             Ok(answer) if answer.exists => self.end_finished(record).await,
             Ok(_) => Err(Unfinished::NotYet),
             Err(status) if is_final(&status) => {
-                warn!(%session, code = ?status.code(), "the creation of a match's session is refused: it becomes void");
                 let void = VoidSessionRequest {
                     session_id: request.session_id,
                     creation: request.creation,
                 };
                 if self.games.void(session, void).await?.voided {
                     // The same settings would be refused again: nobody re-enters.
-                    self.end_void(record, false).await
+                    self.end_refused(record, status.code()).await
                 } else {
                     self.end_finished(record).await
                 }
@@ -142,9 +141,14 @@ impl Matches {
         match self.games.join(record.id.session(), request).await {
             Ok(()) => self.end_finished(record).await,
             Err(status) if status.code() == tonic::Code::Unimplemented => Err(Unfinished::NotOurs),
-            Err(status) if is_final(&status) => self.end_void(record, false).await,
+            Err(status) if is_final(&status) => self.end_refused(record, status.code()).await,
             Err(status) => Err(status.into()),
         }
+    }
+
+    async fn end_refused(&self, record: &MatchRecord, code: tonic::Code) -> Result<Finished, Unfinished> {
+        warn!(session = %record.id.session(), ?code, "what a match asks for is refused for good");
+        self.end_void(record, false).await
     }
 
     async fn end_finished(&self, record: &MatchRecord) -> Result<Finished, Unfinished> {

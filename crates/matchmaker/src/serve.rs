@@ -26,6 +26,8 @@ use crate::settlement::{Releaser, Settler};
 
 /// How long probes may take to notice that this replica takes no new work, before its port closes.
 const UNREADY_TIME: Duration = Duration::from_millis(100);
+/// After how long a silent connection is asked whether it is there, and how long it may think.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The largest request: settings with the longest list of viewers fit many times.
 const REQUEST_BYTES_MAX: usize = 256 * 1_024;
 
@@ -163,6 +165,9 @@ pub async fn run_on(
     // Said here, not to the server: that has no say about connections it did not accept.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let server = Server::builder()
+        // A watcher whose machine is gone says nothing: it is asked.
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE))
         .layer(tablemate_telemetry::server_trace_layer())
         .add_service(health_service)
         .add_service(reflection_v1)

@@ -8,16 +8,22 @@ use std::time::Duration;
 
 use common::games::{FakeGames, Mood};
 use common::service::{Service, asks, asks_ready, options, reversi};
+use common::whole::on_each_store;
 use common::{stores, until};
 use tablemate_protocol::convert::Reason;
 use tablemate_protocol::v1::{CreateTicketRequest, SessionSettings, Ticket, TicketState};
 use tablemate_session::Millis;
+use tablemate_store::Stores;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 async fn start() -> (FakeGames, Service) {
+    start_on(stores()).await
+}
+
+async fn start_on(stores: Stores) -> (FakeGames, Service) {
     let games = FakeGames::start().await;
-    let service = Service::start(stores(), options(&[games.address])).await;
+    let service = Service::start(stores, options(&[games.address])).await;
     (games, service)
 }
 
@@ -229,7 +235,11 @@ async fn cancelling_a_paired_ticket_finishes_its_session_and_says_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn cancelling_and_pairing_are_one_order_for_everybody() {
-    let (games, service) = start().await;
+    on_each_store(cancelling_races_pairing).await;
+}
+
+async fn cancelling_races_pairing(stores: Stores) {
+    let (games, service) = start_on(stores).await;
     let (mut cancelled, mut matched) = (0, 0);
     for round in 0..100 {
         let ann = service.create(asks("ann", &format!("{round}"))).await;
@@ -305,7 +315,11 @@ async fn only_tickets_with_equal_settings_are_paired_however_they_are_spelled() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn s28_many_who_come_at_once_are_each_in_exactly_one_session() {
-    let (games, service) = start().await;
+    on_each_store(many_come_at_once).await;
+}
+
+async fn many_come_at_once(stores: Stores) {
+    let (games, service) = start_on(stores).await;
     let names: Vec<String> = (0..60).map(|number| format!("player {number}")).collect();
     let arrivals = names.iter().map(|name| service.create(asks_ready(name, "1")));
     for ticket in futures::future::join_all(arrivals).await {
