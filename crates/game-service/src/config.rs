@@ -132,6 +132,8 @@ pub struct Options {
     pub searches_max: usize,
     /// How often a silent watch stream shows a sign of life.
     pub heartbeat: Duration,
+    /// How long a watcher may take for one message before it is cut off.
+    pub slow_reader: Duration,
     /// How long a call may take when its caller gave no deadline.
     pub call_time_max: Duration,
 }
@@ -146,6 +148,7 @@ impl Default for Options {
             warm_sessions_max: 50_000,
             searches_max: std::thread::available_parallelism().map_or(1, usize::from),
             heartbeat: Duration::from_secs(5),
+            slow_reader: Duration::from_secs(5),
             call_time_max: Duration::from_secs(15),
         }
     }

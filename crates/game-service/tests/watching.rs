@@ -341,3 +341,82 @@ async fn s27_only_those_who_may_watch_can_look() {
     let listed = service.sessions().list_sessions(list).await.unwrap().into_inner();
     assert!(listed.sessions.is_empty());
 }
+
+#[tokio::test]
+async fn a_reader_that_is_too_slow_is_told_so_and_resumes() {
+    let options = tablemate_game_service::Options {
+        slow_reader: std::time::Duration::from_millis(100),
+        ..Default::default()
+    };
+    let service = Service::start_with(common::Backend::new().await, options).await;
+    let mut request = creation("ann", "bob");
+    request.settings.as_mut().unwrap().games = 2;
+    let session = service.create(request).await.session_id;
+    // A window that holds a few events: the rest waits in the server.
+    let narrow = service.narrow(1_024).await;
+    let watch = |cursor: &str| v1::WatchSessionRequest {
+        session_id: session.clone(),
+        viewer_id: String::new(),
+        cursor: cursor.into(),
+    };
+    let mut client = v1::session_service_client::SessionServiceClient::new(narrow);
+    let mut stream = client.watch_session(watch("0")).await.unwrap().into_inner();
+    let mut sequence = service.get(&session).await.sequence;
+    // More events than the queue holds; nobody reads meanwhile.
+    let mut n = 0;
+    while sequence < 100 {
+        n += 1;
+        let shown = service.get(&session).await;
+        let Some(turn) = shown.turn else {
+            for player in ["ann", "bob"] {
+                let ready = v1::SetReadyRequest {
+                    request_id: "second game".into(),
+                    session_id: session.clone(),
+                    player_id: player.into(),
+                    expected_sequence: None,
+                    ready: true,
+                    number: None,
+                };
+                service.sessions().set_ready(ready).await.unwrap();
+            }
+            continue;
+        };
+        let player = if turn.seat == 1 { "ann" } else { "bob" };
+        let moves = v1::ListLegalMovesRequest {
+            session_id: session.clone(),
+            viewer_id: String::new(),
+        };
+        let moves = service
+            .sessions()
+            .list_legal_moves(moves)
+            .await
+            .unwrap()
+            .into_inner()
+            .moves;
+        service
+            .play(&session, player, turn.ply, &moves[n % moves.len()])
+            .await
+            .unwrap();
+        sequence = service.get(&session).await.sequence;
+    }
+    let mut last = (0, String::new());
+    let end = soon(async {
+        loop {
+            match stream.message().await.unwrap().unwrap().message.unwrap() {
+                Message::Event(event) => {
+                    assert_eq!(event.sequence, last.0 + 1);
+                    last = (event.sequence, event.cursor);
+                }
+                Message::End(end) => return end.reason(),
+                _ => {}
+            }
+        }
+    })
+    .await;
+    assert_eq!(end, v1::WatchEndReason::TooSlow);
+    assert!(last.0 < sequence, "{last:?} of {sequence}");
+    let mut rest = Stream::open(&service, &session, "", &last.1).await.unwrap();
+    for expected in last.0 + 1..=sequence {
+        assert_eq!(rest.event().await.sequence, expected);
+    }
+}

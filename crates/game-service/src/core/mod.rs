@@ -6,6 +6,7 @@ pub(crate) mod errors;
 mod fire;
 mod judge;
 mod look;
+mod metrics;
 mod outages;
 mod outbox;
 mod players;
@@ -22,6 +23,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Options;
+use metrics::Metrics;
 use outages::Outages;
 use warm::WarmCopies;
 
@@ -41,6 +43,8 @@ pub(crate) struct Core {
     pub options: Options,
     /// Cancelled when this replica begins to stop.
     pub closing: CancellationToken,
+    /// What is counted.
+    pub metrics: Metrics,
     warm: WarmCopies,
     outages: Outages,
     searches: Semaphore,
@@ -53,6 +57,7 @@ impl Core {
             warm: WarmCopies::new(options.warm_sessions_max),
             outages: Outages::new(stores.sessions.deployment().shards),
             searches: Semaphore::new(options.searches_max.max(1)),
+            metrics: Metrics::new(),
             closing,
             options,
             stores,

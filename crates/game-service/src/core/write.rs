@@ -67,13 +67,7 @@ impl Core {
                 next_deadline: self.next_look(&session),
                 entries,
             };
-            match self
-                .stores
-                .sessions
-                .commit(&commit)
-                .await
-                .map_err(errors::store)?
-            {
+            match self.commit(&commit).await? {
                 CommitAnswer::Committed { now } => {
                     *held = Some(Warm {
                         session: session.clone(),
@@ -140,13 +134,7 @@ impl Core {
             next_deadline: self.next_look(&next),
             entries,
         };
-        match self
-            .stores
-            .sessions
-            .commit(&commit)
-            .await
-            .map_err(errors::store)?
-        {
+        match self.commit(&commit).await? {
             CommitAnswer::Committed { now } => {
                 warm.cursor = commit.after();
                 warm.session = next;
@@ -170,6 +158,12 @@ impl Core {
                 now: self.again(id.shard(), other).await?,
             }),
         }
+    }
+
+    async fn commit(&self, commit: &Commit) -> Result<CommitAnswer, Refusal> {
+        let answer = self.stores.sessions.commit(commit).await.map_err(errors::store)?;
+        self.metrics.commit(&answer);
+        Ok(answer)
     }
 
     /// Does what an answer that is about the shard asks for; gives the clock to judge by next.

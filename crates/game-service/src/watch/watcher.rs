@@ -19,9 +19,6 @@ use tonic::Status;
 use super::feed::Beat;
 use crate::core::{Core, Log, Shown, errors};
 
-/// How long a reader may take for one message.
-const SLOW: Duration = Duration::from_secs(5);
-
 type Sender = mpsc::Sender<Result<v1::WatchSessionResponse, Status>>;
 type LastWord = mpsc::OwnedPermit<Result<v1::WatchSessionResponse, Status>>;
 
@@ -83,23 +80,28 @@ impl Watcher {
     /// Tells until the stream ends.
     pub async fn run(mut self, start: Start, beats: broadcast::Receiver<Beat>, last_word: LastWord) {
         let closing = self.core.closing.clone();
+        self.core.metrics.stream_opened();
         let ended = tokio::select! {
             ended = self.tell_all(start, beats) => ended,
             () = closing.cancelled() => Err(End::Reason(v1::WatchEndReason::ResumeElsewhere)),
         };
-        match ended {
+        let why = match ended {
             Err(End::Reason(reason)) => {
                 let end = v1::WatchEnd {
                     reason: reason.into(),
                 };
                 let message = self.message(Message::End(end));
                 last_word.send(Ok(message));
+                reason.as_str_name()
             }
             Err(End::Refused(refusal)) => {
+                let why = refusal.reason.as_str();
                 last_word.send(Err(refusal.into()));
+                why
             }
-            Err(End::Gone) | Ok(()) => {}
-        }
+            Err(End::Gone) | Ok(()) => "GONE",
+        };
+        self.core.metrics.stream_ended(why);
     }
 
     async fn tell_all(&mut self, start: Start, mut beats: broadcast::Receiver<Beat>) -> Result<(), End> {
@@ -300,7 +302,11 @@ impl Watcher {
 
     async fn say(&self, message: Message) -> Result<(), End> {
         let message = Ok(self.message(message));
-        match self.sender.send_timeout(message, SLOW).await {
+        match self
+            .sender
+            .send_timeout(message, self.core.options.slow_reader)
+            .await
+        {
             Ok(()) => Ok(()),
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(End::Reason(v1::WatchEndReason::TooSlow)),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(End::Gone),

@@ -8,6 +8,7 @@
 )]
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +65,7 @@ impl From<EmbeddedStore> for Backend {
 
 pub struct Service {
     pub backend: Backend,
+    pub address: SocketAddr,
     pub public: Channel,
     pub internal: Channel,
     stop: Option<oneshot::Sender<()>>,
@@ -91,6 +93,7 @@ impl Service {
             let address = format!("http://{}", listener.local_addr().unwrap());
             Channel::from_shared(address).unwrap().connect_lazy()
         };
+        let address = public.local_addr().unwrap();
         let channels = (channel(&public), channel(&internal));
         let (stop, stopped) = oneshot::channel::<()>();
         let listeners = Listeners {
@@ -108,6 +111,7 @@ impl Service {
         ));
         Self {
             backend,
+            address,
             public: channels.0,
             internal: channels.1,
             stop: Some(stop),
@@ -131,6 +135,16 @@ impl Service {
         InternalServiceClient::new(self.internal.clone())
     }
 
+    /// A connection of its own whose streams hold so few bytes.
+    pub async fn narrow(&self, window_bytes: u32) -> Channel {
+        Channel::from_shared(format!("http://{}", self.address))
+            .unwrap()
+            .initial_stream_window_size(window_bytes)
+            .connect()
+            .await
+            .unwrap()
+    }
+
     /// Tells the service to stop.
     pub fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
@@ -146,6 +160,7 @@ impl Service {
             stop,
             public,
             internal,
+            ..
         } = self;
         drop((stop, public, internal));
         let ended = ended.await.unwrap();
