@@ -16,8 +16,9 @@ use tablemate_protocol::v1::{
     SessionEnding, SessionPhase, SessionSettings, Ticket, TicketState, VoidSessionRequest,
 };
 use tablemate_session::{Millis, RequestId};
-use tablemate_store::Stores;
 use tablemate_store::hall_store::{HallId, Holder, MatchId, NewMatch};
+use tablemate_store::testing::RedisServer;
+use tablemate_store::{DeploymentWish, RedisStore, Stores};
 use tonic_types::StatusExt as _;
 
 async fn start(stores: &Stores) -> (Games, Service) {
@@ -385,6 +386,44 @@ async fn deadlines_of_a_worker_that_died_are_fired_by_others_long_before_its_lea
             })
             .await;
         }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_the_index_of_deadlines_lost_is_found_again() {
+    let redis = RedisServer::start();
+    let store = RedisStore::open(&redis.url(), DeploymentWish::default())
+        .await
+        .unwrap();
+    let stores = Stores::from(store);
+    let games = Games::start(stores.clone()).await;
+    let tidy = Options {
+        loops: LoopConfig {
+            janitor_poll: Duration::from_millis(50),
+            ..LoopConfig::default()
+        },
+        ..options(&[games.internal])
+    };
+    let service = Service::start(stores.clone(), tidy).await;
+    let soon = |settings: &mut SessionSettings| settings.ready_time = seconds(1);
+    let requests = [with(asks("ann", "1"), soon), with(asks_ready("bob", "1"), soon)];
+    let ticket = matched(&service, requests).await;
+    let created = facts(&stores, &ticket.session_id).await;
+    // All sorted sets but those of halls and players.
+    let lose = b"local lost = 0
+        for _, key in ipairs(redis.call('KEYS', '*')) do
+            if redis.call('TYPE', key).ok == 'zset' and not key:match('^{[hp]:') then
+                lost = lost + redis.call('DEL', key)
+            end
+        end
+        return lost";
+    let lost =
+        tokio::task::spawn_blocking(move || (format!("{:?}", redis.run(&[b"EVAL", lose, b"0"])), redis));
+    let (lost, _redis) = lost.await.unwrap();
+    assert_ne!(lost, "int(0)");
+    until("the countdown is fired all the same", async || {
+        facts(&stores, &ticket.session_id).await > created
     })
     .await;
 }
