@@ -263,3 +263,40 @@ pub fn join(name: &str, ready: bool, token: &str) -> Command {
         invitation: InvitationHash::of(token),
     }
 }
+
+/// Settings with a start position of Reversi: rows from the top with the empty ones left out as numbers of rows.
+pub fn settings_from(rows: [&str; 8], to_act: &str) -> Settings {
+    let position = format!("{} {to_act}", rows.concat()).parse().unwrap();
+    let start = tablemate_engine::reversi::Start::from_position(position).unwrap();
+    let mut settings = settings();
+    settings.game = GameSettings::Reversi(ReversiSettings {
+        start,
+        ..ReversiSettings::default()
+    });
+    settings
+}
+
+const EMPTY: &str = "--------";
+
+/// Black plays c1, white has to pass, black plays c8 and has wiped white out.
+pub fn settings_with_pass(to_act: &str) -> Settings {
+    settings_from(
+        ["XO------", EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, "XO------"],
+        to_act,
+    )
+}
+
+/// Black plays c1, and neither can move: three discs each.
+pub fn settings_with_draw() -> Settings {
+    settings_from(
+        [
+            "XO------", EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, "-------O", "-----O-O",
+        ],
+        "X",
+    )
+}
+
+pub fn reversi(settings: &mut Settings) -> &mut ReversiSettings {
+    let GameSettings::Reversi(reversi) = &mut settings.game;
+    reversi
+}
