@@ -44,19 +44,21 @@ impl Session {
                 return (fired, true);
             }
             fires += 1;
-            match due {
+            let facts = match due {
                 Due::Outage(outage) => {
                     // Nobody could write inside the outage, so no fact is later than its end.
                     let at = outage.to.max(self.last);
                     let mut draft = Draft::new(self, at);
                     draft.record(Actor::Server, FactKind::ClockCompensated(outage));
-                    fired.append(&mut draft.finish());
+                    draft.finish()
                 }
-                Due::Deadline(at, deadline) => {
-                    let at = at.max(self.last);
-                    fired.append(&mut self.fire(at, deadline));
-                }
+                Due::Deadline(at, deadline) => self.fire(at.max(self.last), deadline),
+            };
+            if facts.is_empty() {
+                // Only after a damaged log: what cannot be fired must not be tried for ever.
+                break;
             }
+            fired.extend(facts);
         }
         (fired, false)
     }
