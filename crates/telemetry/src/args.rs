@@ -1,6 +1,6 @@
 //! The flags that every binary has.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::config::{Config, DEFAULT_LOG_FILTER, LogFormat};
 
@@ -17,8 +17,14 @@ pub struct TelemetryArgs {
     pub log: Option<String>,
 
     /// How log lines look; auto: pretty on a terminal, else json
-    #[arg(long, global = true, env = "TABLEMATE_LOG_FORMAT", value_enum, default_value_t = LogFormatArg::Auto)]
-    pub log_format: LogFormatArg,
+    #[arg(
+        long,
+        global = true,
+        env = "TABLEMATE_LOG_FORMAT",
+        value_enum,
+        default_value_t
+    )]
+    pub log_format: LogFormat,
 
     /// Where traces and metrics go by OTLP over gRPC, such as http://127.0.0.1:4317; nowhere when not given.
     /// OTEL_EXPORTER_OTLP_ENDPOINT is heard too
@@ -36,17 +42,6 @@ pub struct TelemetryArgs {
     pub otlp_sample_ratio: f64,
 }
 
-/// [`LogFormat`] as a flag's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormatArg {
-    /// Pretty on a terminal, else JSON
-    Auto,
-    /// For people
-    Pretty,
-    /// For machines
-    Json,
-}
-
 impl TelemetryArgs {
     /// The configuration of the process that calls itself `service_name`, with INFO as its usual log level.
     #[must_use]
@@ -60,11 +55,7 @@ impl TelemetryArgs {
     pub fn config_with_log(&self, service_name: &'static str, default_filter: &str) -> Config {
         Config {
             log_filter: given(self.log.clone()).unwrap_or_else(|| default_filter.to_owned()),
-            log_format: match self.log_format {
-                LogFormatArg::Auto => LogFormat::Auto,
-                LogFormatArg::Pretty => LogFormat::Pretty,
-                LogFormatArg::Json => LogFormat::Json,
-            },
+            log_format: self.log_format,
             otlp_endpoint: given(self.otlp_endpoint.clone())
                 .or_else(|| given(std::env::var(OTEL_ENDPOINT_VARIABLE).ok())),
             sample_ratio: self.otlp_sample_ratio,

@@ -1,5 +1,6 @@
 //! What a process says about its logs, traces and metrics.
 
+use clap::ValueEnum;
 use http::Uri;
 use thiserror::Error as ThisError;
 
@@ -7,14 +8,14 @@ use thiserror::Error as ThisError;
 pub const DEFAULT_LOG_FILTER: &str = "info,opentelemetry=warn";
 
 /// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum LogFormat {
-    /// [`Pretty`](Self::Pretty) when standard error is a terminal, else [`Json`](Self::Json).
+    /// Pretty when standard error is a terminal, else JSON
     #[default]
     Auto,
-    /// For people: one line with colours (none when `NO_COLOR` is set).
+    /// For people: lines with colours (none when NO_COLOR is set)
     Pretty,
-    /// For machines: one JSON object a line.
+    /// For machines: one JSON object a line
     Json,
 }
 

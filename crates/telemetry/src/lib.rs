@@ -51,7 +51,7 @@ pub mod testing;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-pub use args::{LogFormatArg, TelemetryArgs};
+pub use args::TelemetryArgs;
 pub use config::{Config, DEFAULT_LOG_FILTER, Error, LogFormat};
 pub use context::{inject, inject_headers, inject_interceptor, is_exporting};
 pub use guard::{Guard, run};
