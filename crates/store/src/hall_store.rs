@@ -296,7 +296,8 @@ pub struct MatchRecord {
     pub created_at: Instant,
     /// What became of it.
     pub state: MatchState,
-    /// Of [`NewMatch`]: the request. Of a pair: empty, the tickets' payloads say all.
+    /// Of [`NewMatch`]: the request. Of a pair: empty, the tickets' payloads say all. Once it is finished all payloads are
+    /// empty: the session's log says what was created.
     pub payload: Bytes,
 }
 

@@ -45,9 +45,12 @@ impl Core {
                         "the session was voided before it could be played",
                     ));
                 }
-                // Who finishes the match goes by its record: the other request was first.
+                // Who finishes the match goes by its record: the other request was first. Of a finished one the
+                // session's log tells.
                 TakeAnswer::Known(record)
-                    if matches!(record.id, MatchId::Creation(_)) && record.payload != new.payload =>
+                    if matches!(record.id, MatchId::Creation(_))
+                        && record.state == MatchState::Unfinished
+                        && record.payload != new.payload =>
                 {
                     return Err(Refusal::new(
                         Reason::RequestIdReused,

@@ -151,6 +151,15 @@ impl Hall {
             return Some((record.clone(), Vec::new()));
         }
         record.state = end;
+        if end == MatchState::Finished {
+            // The session's log says all from now on; what is kept has to be small.
+            record.payload.clear();
+            let tickets = record
+                .players
+                .iter_mut()
+                .filter_map(|player| player.ticket.as_mut());
+            tickets.for_each(|ticket| ticket.payload.clear());
+        }
         let record = record.clone();
         let session = id.session();
         self.unfinished.remove(&(record.created_at, id.to_key()));

@@ -8,6 +8,13 @@ if match[M_STATE] == UNFINISHED_STATE then
   ready()
   local session = match[M_SESSION]
   match[M_STATE], match[M_GONE] = state, now + RETENTION
+  if state == FINISHED_STATE then
+    -- The session's log says all from now on; what is kept has to be small.
+    match[M_PAYLOAD] = ''
+    for _, player in ipairs(match[M_PLAYERS]) do
+      player[5] = ''
+    end
+  end
   save_match(key, match)
   stage('ZREM', UNFINISHED, key)
   stage('ZADD', FORGET, match[M_GONE], 'm' .. key)
