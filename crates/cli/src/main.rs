@@ -2,16 +2,22 @@
 //! make load, all of them over the public API.
 #![forbid(unsafe_code)]
 
-#[allow(dead_code)]
 mod board;
+mod bot;
 mod commands;
 #[allow(dead_code)]
 mod embedded;
 mod exit;
 #[allow(dead_code)]
 mod i18n;
+mod json;
+mod reach;
+mod stage;
+mod stop;
 #[allow(dead_code)]
 mod target;
+mod terminal;
+mod typing;
 mod wire;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! The table that a person looks at: a snapshot and the events after it, folded into what there is to show.
 
 use tablemate_engine::Colour;
-use tablemate_engine::reversi::{MarginMethod, Square, SquareSet};
+use tablemate_engine::reversi::{Square, SquareSet};
 use tablemate_protocol::convert::time::{instant, millis};
 use tablemate_protocol::v1;
 use tablemate_protocol::v1::event::Kind;
@@ -133,6 +133,20 @@ impl Table {
         table
     }
 
+    /// The same players and settings before anything is known of what happened.
+    #[must_use]
+    pub fn without_board(mut self) -> Table {
+        self.grid = None;
+        self.turn = None;
+        self.last = None;
+        self.sequence = 0;
+        self.results.clear();
+        self.offers.clear();
+        self.ending = None;
+        self.countdown_ms = None;
+        self
+    }
+
     fn last_of_snapshot(&self, session: &v1::Session) -> Option<LastMove> {
         let placed: Square = session.last_move.parse().ok()?;
         let by = self.grid?.at(placed)?;
@@ -155,12 +169,6 @@ impl Table {
 
     fn seat_mut(&mut self, number: u32) -> Option<&mut Seat> {
         self.seats.get_mut(usize::try_from(number.checked_sub(1)?).ok()?)
-    }
-
-    /// The seat across the table.
-    #[must_use]
-    pub fn opponent(&self) -> Option<u32> {
-        self.me.map(other)
     }
 
     /// The seat that holds a colour in the current or last game.
@@ -227,19 +235,6 @@ impl Table {
             };
             (&last.flip, progress)
         })
-    }
-
-    /// How margins are counted.
-    #[must_use]
-    pub fn margin_method(&self) -> MarginMethod {
-        let Some(v1::session_settings::Game::Reversi(settings)) = &self.settings.game else {
-            return MarginMethod::Raw;
-        };
-        match settings.margin_method() {
-            v1::MarginMethod::EmptiesToWinner => MarginMethod::EmptiesToWinner,
-            v1::MarginMethod::EmptiesSplit => MarginMethod::EmptiesSplit,
-            v1::MarginMethod::Raw | v1::MarginMethod::Unspecified => MarginMethod::Raw,
-        }
     }
 
     /// Whether the viewer may ask for a rematch: all games were played, and none is arranged yet (S-5).
@@ -463,7 +458,6 @@ mod tests {
     #[test]
     fn a_snapshot_says_who_looks() {
         assert_eq!(Table::of(&waiting(), BAI).me, Some(2));
-        assert_eq!(Table::of(&waiting(), BAI).opponent(), Some(1));
         assert_eq!(Table::of(&waiting(), "carl").me, None);
         assert_eq!(Table::of(&waiting(), "").me, None, "an open seat is nobody's");
     }

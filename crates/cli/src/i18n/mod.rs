@@ -1,8 +1,6 @@
 //! Words for people, in English and Simplified Chinese. Each command keeps its words in a file of its own here.
 
-#[allow(dead_code)]
 pub mod game;
-#[allow(dead_code)]
 pub mod play;
 pub mod replay;
 
