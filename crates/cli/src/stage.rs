@@ -9,7 +9,9 @@ use tablemate_client::{Update, UpdateKind, v1};
 
 use crate::board::clock::{ServerClock, seconds};
 use crate::board::editor::Editor;
-use crate::board::scene::{Scene, block, bubble_lines, offer_lines, seat_lines, turn_lines, turn_text};
+use crate::board::scene::{
+    Scene, block, bubble_lines, offer_lines, rematch_line, seat_lines, turn_lines, turn_text,
+};
 use crate::board::table::{Table, ms};
 use crate::board::text::{Ink, Line};
 use crate::i18n::game::{Said, Tone, Voice};
@@ -210,12 +212,15 @@ impl Stage {
         if matches!(kind, Kind::Offered(_)) {
             lines.extend(offer_lines(table, self.voice));
         }
-        if matches!(
-            kind,
-            Kind::Joined(_) | Kind::Readied(_) | Kind::GameEnded(_) | Kind::SessionEnded(_)
-        ) && table.turn.is_none()
+        let both_ready = table.seats.iter().all(|seat| seat.ready);
+        if matches!(kind, Kind::Joined(_) | Kind::Readied(_) | Kind::GameEnded(_))
+            && table.turn.is_none()
+            && !both_ready
         {
             lines.extend(turn_lines(table, self.now_ms(), self.voice));
+        }
+        if matches!(kind, Kind::SessionEnded(_)) {
+            lines.extend(rematch_line(table, self.voice));
         }
         lines
     }

@@ -18,6 +18,8 @@ const PANEL_COLUMN: usize = picture::WIDTH + 4;
 const PANEL_MIN: usize = 30;
 /// Wider is harder to read.
 const PANEL_MAX: usize = 56;
+/// The panel beside a board among lines.
+const BLOCK_PANEL: usize = 40;
 /// Columns of a countdown's bar, its brackets aside.
 const BAR: usize = 20;
 /// Rows at the bottom: the status, the input line, the hint.
@@ -172,7 +174,7 @@ pub fn board_lines(table: &Table, now_ms: u64, glyphs: Glyphs) -> Vec<Line> {
 /// A board as lines that are printed one after the other, with the players beside it.
 #[must_use]
 pub fn block(table: &Table, now_ms: u64, voice: Voice) -> Vec<Line> {
-    let mut beside = seat_lines(table, now_ms, voice, PANEL_MAX);
+    let mut beside = seat_lines(table, now_ms, voice, BLOCK_PANEL);
     beside.push(Line::new());
     beside.extend(offer_lines(table, voice));
     let board = board_lines(table, now_ms, voice.glyphs);
@@ -257,6 +259,7 @@ pub fn turn_lines(table: &Table, now_ms: u64, voice: Voice) -> Vec<Line> {
                 .pick("Waiting for the other player to join …", "等待对方加入 …"),
             Ink::Strong,
         )],
+        v1::SessionPhase::Waiting if table.games_left() == 0 => Vec::new(),
         v1::SessionPhase::Waiting => ready_lines(table, now_ms, voice),
         v1::SessionPhase::Ended => ended_lines(table, voice),
         v1::SessionPhase::Playing | v1::SessionPhase::Unspecified => Vec::new(),
@@ -339,16 +342,22 @@ fn ended_lines(table: &Table, voice: Voice) -> Vec<Line> {
     if let Some(ending) = table.ending {
         lines.push(Line::of(voice.ending(ending), Ink::Strong));
     }
-    if table.rematch_possible() {
-        lines.push(Line::of(
+    lines.extend(rematch_line(table, voice));
+    lines
+}
+
+/// That one may play again, while one may.
+#[must_use]
+pub fn rematch_line(table: &Table, voice: Voice) -> Option<Line> {
+    table.rematch_possible().then(|| {
+        Line::of(
             voice.lang.pick(
                 "Type rematch to play again, or quit.",
                 "输入 rematch 再来一局，或 quit 退出。",
             ),
             Ink::Good,
-        ));
-    }
-    lines
+        )
+    })
 }
 
 /// The open offers.

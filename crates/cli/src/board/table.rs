@@ -237,6 +237,13 @@ impl Table {
         })
     }
 
+    /// Games of the series that were not played yet.
+    #[must_use]
+    pub fn games_left(&self) -> usize {
+        let games = usize::try_from(self.settings.games.max(1)).unwrap_or(usize::MAX);
+        games.saturating_sub(self.results.len())
+    }
+
     /// Whether the viewer may ask for a rematch: all games were played, and none is arranged yet (S-5).
     #[must_use]
     pub fn rematch_possible(&self) -> bool {

@@ -76,7 +76,11 @@ impl Voice {
             said.extend(self.own_words(table, event));
         }
         said.extend(notices.into_iter().map(|notice| Said {
-            tone: Tone::Bubble,
+            tone: if notice.seat == 0 {
+                Tone::Story
+            } else {
+                Tone::Bubble
+            },
             text: self.lang.pick(&notice.en, &notice.zh_cn).clone(),
         }));
         said

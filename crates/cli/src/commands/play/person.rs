@@ -29,8 +29,25 @@ const TICK: Duration = Duration::from_millis(100);
 /// How strong the engine is that gives hints.
 const HINT_LEVEL: u8 = 5;
 
-/// What came of a command: words to show, if any.
-type Done = Result<Option<String>, Error>;
+/// What came of a command.
+type Done = Result<Answer, Error>;
+
+/// What came of a command that was done.
+#[derive(Debug)]
+enum Answer {
+    /// Words to show.
+    Words(String),
+    /// The service did it: its last event has this sequence.
+    Receipt(u64),
+    /// There is nothing to say.
+    Nothing,
+}
+
+impl Answer {
+    fn of(receipt: Option<v1::Receipt>) -> Answer {
+        receipt.map_or(Answer::Nothing, |receipt| Answer::Receipt(receipt.last_sequence))
+    }
+}
 
 /// A person at the table.
 pub struct Person {
@@ -45,6 +62,8 @@ pub struct Person {
     silent: bool,
     /// Commands under way.
     doing: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// The last event of what was done here last: what waits is done when it has been seen.
+    done_at: u64,
     /// The first `quit` during a game, or the first `leave`, was answered with a warning.
     warned: Option<Command>,
     bots: JoinSet<anyhow::Result<()>>,
@@ -71,6 +90,7 @@ impl Person {
             waiting: VecDeque::new(),
             silent: false,
             doing: FuturesUnordered::new(),
+            done_at: 0,
             warned: None,
             bots: JoinSet::new(),
             lang,
@@ -206,6 +226,7 @@ impl Person {
         let mut watch = self.client.watch(session_id, viewer_id, WatchFrom::Snapshot);
         let mut tick = tokio::time::interval(TICK);
         let mut following = true;
+        self.done_at = 0;
         loop {
             tokio::select! {
                 update = watch.next(), if following => match update {
@@ -302,7 +323,7 @@ impl Person {
             let (Some(command), Some(table)) = (self.waiting.front(), &self.stage.table) else {
                 break;
             };
-            if !can_be_done(command, table) {
+            if table.sequence < self.done_at || !can_be_done(command, table) {
                 break;
             }
             if let Some(command) = self.waiting.pop_front()
@@ -383,7 +404,12 @@ impl Person {
             ..Default::default()
         };
         let client = self.client.clone();
-        Ok(Box::pin(async move { client.play(request).await.map(|_| None) }))
+        Ok(Box::pin(async move {
+            client
+                .play(request)
+                .await
+                .map(|answer| Answer::of(answer.receipt))
+        }))
     }
 
     fn illegal(&self, illegal: &IllegalMove) -> String {
@@ -407,7 +433,12 @@ impl Person {
                     player_id,
                     ..Default::default()
                 };
-                Box::pin(async move { client.resign(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .resign(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             Command::Leave => {
                 let request = v1::LeaveSessionRequest {
@@ -415,7 +446,12 @@ impl Person {
                     player_id,
                     ..Default::default()
                 };
-                Box::pin(async move { client.leave_session(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .leave_session(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             Command::Ready(number) => {
                 let request = v1::SetReadyRequest {
@@ -425,7 +461,12 @@ impl Person {
                     number: *number,
                     ..Default::default()
                 };
-                Box::pin(async move { client.set_ready(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .set_ready(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             Command::Unready => {
                 let request = v1::SetReadyRequest {
@@ -434,7 +475,12 @@ impl Person {
                     ready: false,
                     ..Default::default()
                 };
-                Box::pin(async move { client.set_ready(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .set_ready(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             Command::Offer(what) => {
                 let kind = match what {
@@ -448,7 +494,12 @@ impl Person {
                     kind: kind.into(),
                     ..Default::default()
                 };
-                Box::pin(async move { client.make_offer(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .make_offer(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             Command::Accept | Command::Decline => {
                 let request = v1::AnswerOfferRequest {
@@ -458,7 +509,12 @@ impl Person {
                     accept: *command == Command::Accept,
                     ..Default::default()
                 };
-                Box::pin(async move { client.answer_offer(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .answer_offer(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             Command::Withdraw => {
                 let request = v1::WithdrawOfferRequest {
@@ -467,7 +523,12 @@ impl Person {
                     offer_id: table.offer_of(mine)?.offer_id,
                     ..Default::default()
                 };
-                Box::pin(async move { client.withdraw_offer(request).await.map(|_| None) })
+                Box::pin(async move {
+                    client
+                        .withdraw_offer(request)
+                        .await
+                        .map(|answer| Answer::of(answer.receipt))
+                })
             }
             _ => return None,
         };
@@ -476,8 +537,12 @@ impl Person {
 
     fn done(&mut self, done: Done) -> io::Result<()> {
         match done {
-            Ok(Some(text)) => self.stage.answer(text, Ink::Good),
-            Ok(None) => Ok(()),
+            Ok(Answer::Words(text)) => self.stage.answer(text, Ink::Good),
+            Ok(Answer::Receipt(sequence)) => {
+                self.done_at = sequence;
+                Ok(())
+            }
+            Ok(Answer::Nothing) => Ok(()),
             Err(error) => {
                 let text = self.lang.refused(&error, self.stage.now_ms());
                 self.stage.answer(text, Ink::Bad)
@@ -516,7 +581,8 @@ fn hint(table: &Table, lang: Lang) -> Option<BoxFuture<'static, Done>> {
     let level = Level::new(HINT_LEVEL).unwrap_or_default();
     Some(Box::pin(async move {
         let chosen = tokio::task::spawn_blocking(move || bot::chosen(&position, level)).await;
-        Ok(chosen.ok().flatten().map(|chosen| lang.hint(chosen.as_str())))
+        let words = chosen.ok().flatten().map(|chosen| lang.hint(chosen.as_str()));
+        Ok(words.map_or(Answer::Nothing, Answer::Words))
     }))
 }
 
