@@ -8,10 +8,20 @@ use std::marker::PhantomData;
 
 use prost::Message;
 use tonic::Status;
-use tonic::codec::{Codec, DecodeBuf, Decoder};
+use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder};
 use tonic_prost::ProstEncoder;
 
 use crate::convert::{Reason, Refusal};
+
+/// What a message's buffer holds at first: most messages of this API are far below the 8 KiB that tonic would take for
+/// each of them.
+const BUFFER_BYTES: usize = 1_024;
+/// How many bytes of a stream's messages are sent together.
+const SEND_BYTES: usize = 32 * 1_024;
+
+fn buffers() -> BufferSettings {
+    BufferSettings::new(BUFFER_BYTES, SEND_BYTES)
+}
 
 /// Encodes `T`, decodes `U`. The generated clients and servers use it.
 #[derive(Clone, Debug)]
@@ -34,7 +44,7 @@ where
     type Decoder = ApiDecoder<U>;
 
     fn encoder(&mut self) -> Self::Encoder {
-        ProstEncoder::default()
+        ProstEncoder::new(buffers())
     }
 
     fn decoder(&mut self) -> Self::Decoder {
@@ -49,6 +59,10 @@ pub struct ApiDecoder<U>(PhantomData<U>);
 impl<U: Message + Default> Decoder for ApiDecoder<U> {
     type Item = U;
     type Error = Status;
+
+    fn buffer_settings(&self) -> BufferSettings {
+        buffers()
+    }
 
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<U>, Status> {
         match U::decode(buffer) {
