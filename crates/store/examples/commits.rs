@@ -26,8 +26,12 @@ struct Counts {
 #[tokio::main]
 async fn main() {
     let mut args = std::env::args().skip(1);
-    let callers: usize = args.next().map_or(50, |text| text.parse().expect("a number of callers"));
-    let seconds: u64 = args.next().map_or(5, |text| text.parse().expect("a number of seconds"));
+    let callers: usize = args
+        .next()
+        .map_or(50, |text| text.parse().expect("a number of callers"));
+    let seconds: u64 = args
+        .next()
+        .map_or(5, |text| text.parse().expect("a number of seconds"));
     let url = args.next();
     let server = url.is_none().then(RedisServer::start);
     let url = url.or(server.as_ref().map(RedisServer::url)).expect("a URL");
@@ -36,8 +40,9 @@ async fn main() {
     stores.sessions.pulse(&shards).await.unwrap();
 
     let counts = Arc::new(Counts::default());
-    let tasks: Vec<_> =
-        (0..callers).map(|caller| tokio::spawn(play(stores.clone(), caller, Arc::clone(&counts)))).collect();
+    let tasks: Vec<_> = (0..callers)
+        .map(|caller| tokio::spawn(play(stores.clone(), caller, Arc::clone(&counts))))
+        .collect();
     let started = Moment::now();
     while started.elapsed() < Duration::from_secs(seconds) {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -52,8 +57,16 @@ async fn main() {
     latencies.sort_unstable();
     let at = |part: f64| latencies[((latencies.len() - 1) as f64 * part) as usize];
     let commits = counts.commits.load(Ordering::Relaxed);
-    println!("{callers} callers: {:.0} commits/s, p50 {:?}, p99 {:?}", commits as f64 / spent, at(0.5), at(0.99));
-    println!("refused (a now that was too old): {}", counts.refused.load(Ordering::Relaxed));
+    println!(
+        "{callers} callers: {:.0} commits/s, p50 {:?}, p99 {:?}",
+        commits as f64 / spent,
+        at(0.5),
+        at(0.99)
+    );
+    println!(
+        "refused (a now that was too old): {}",
+        counts.refused.load(Ordering::Relaxed)
+    );
     if let Some(server) = server {
         for line in stats(&server) {
             println!("{line}");
@@ -68,7 +81,10 @@ fn stats(server: &RedisServer) -> Vec<String> {
         redis::Value::VerbatimString { text, .. } => text,
         other => panic!("{other:?}"),
     };
-    info.lines().filter(|line| line.starts_with("cmdstat_")).map(str::to_owned).collect()
+    info.lines()
+        .filter(|line| line.starts_with("cmdstat_"))
+        .map(str::to_owned)
+        .collect()
 }
 
 async fn play(stores: Stores, caller: usize, counts: Arc<Counts>) -> Vec<Duration> {
@@ -94,7 +110,11 @@ async fn play(stores: Stores, caller: usize, counts: Arc<Counts>) -> Vec<Duratio
                     known_outage: 0,
                     entries: chain(cursor.tag, [[fact; 18]]),
                     next_deadline: Instant(now.0 + 30_000),
-                    outbox: if is_last { vec![Bytes::from(vec![1; 40]), Bytes::from(vec![2; 24])] } else { vec![] },
+                    outbox: if is_last {
+                        vec![Bytes::from(vec![1; 40]), Bytes::from(vec![2; 24])]
+                    } else {
+                        vec![]
+                    },
                 };
                 let asked = Moment::now();
                 match store.commit(&commit).await.unwrap() {
@@ -102,6 +122,8 @@ async fn play(stores: Stores, caller: usize, counts: Arc<Counts>) -> Vec<Duratio
                         latencies.push(asked.elapsed());
                         counts.commits.fetch_add(1, Ordering::Relaxed);
                         cursor = commit.after();
+                        // The embedded store answers at once: let the others have their turn.
+                        tokio::task::yield_now().await;
                         break;
                     }
                     CommitAnswer::NowRefused { .. } => {

@@ -20,8 +20,37 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// A `redis-server` of this test's own: started on a free port of the loopback interface, in memory only, killed when
 /// dropped.
 pub struct RedisServer {
-    child: Option<Child>,
+    running: Option<Running>,
     port: u16,
+}
+
+/// A server, and a shell that kills it when this process ends without doing so (a test runner that is killed drops
+/// nothing).
+struct Running {
+    server: Child,
+    watchdog: Child,
+}
+
+impl Running {
+    fn of(server: Child) -> Self {
+        let watchdog = Command::new("sh")
+            .args(["-c", "read end; kill -9 \"$0\"", &server.id().to_string()])
+            // Closed when this process ends, however.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a shell");
+        Self { server, watchdog }
+    }
+
+    fn stop(mut self) {
+        // The watchdog first: it must not kill another process that got the server's number.
+        for child in [&mut self.watchdog, &mut self.server] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 impl RedisServer {
@@ -35,11 +64,9 @@ impl RedisServer {
             let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
             let port = probe.local_addr().expect("its address").port();
             drop(probe);
-            if let Some(child) = spawn(port) {
-                return Self {
-                    child: Some(child),
-                    port,
-                };
+            if let Some(server) = spawn(port) {
+                let running = Some(Running::of(server));
+                return Self { running, port };
             }
         }
         panic!("redis-server did not start on any of {STARTS_MAX} free ports");
@@ -59,9 +86,8 @@ impl RedisServer {
 
     /// Kills it; all data is lost.
     pub fn stop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
+        if let Some(running) = self.running.take() {
+            running.stop();
         }
     }
 
@@ -71,7 +97,8 @@ impl RedisServer {
     /// When it does not start.
     pub fn start_again(&mut self) {
         self.stop();
-        self.child = Some(spawn(self.port).expect("redis-server starts again on its port"));
+        let server = spawn(self.port).expect("redis-server starts again on its port");
+        self.running = Some(Running::of(server));
     }
 
     /// Runs a command and gives the raw answer; for tests that look behind the store.

@@ -73,8 +73,9 @@ struct Scene {
 const LIMITED: &[u8] = b"limited";
 
 /// Every writing operation, by name. Each changes something in the scene.
-const OPERATIONS: [&str; 19] = [
+const OPERATIONS: [&str; 20] = [
     "commit",
+    "commit without results",
     "pulse",
     "step",
     "mark_failing",
@@ -243,11 +244,13 @@ impl Scene {
         let (store, hall) = (&self.limited, Self::hall());
         let creation = |number| MatchId::Creation(session(0, number));
         match operation {
-            "commit" => {
+            "commit" | "commit without results" => {
                 let mut writer = Writer::new(&self.admin, session(0, 1));
                 writer.cursor = cursors[0];
                 let mut commit = writer.commit(&["more"]);
-                commit.outbox = vec![Bytes::from_static(b"another")];
+                if operation == "commit" {
+                    commit.outbox = vec![Bytes::from_static(b"another")];
+                }
                 store.commit(&commit).await.map(drop)
             }
             "pulse" => store.pulse(&[0]).await.map(drop),
@@ -434,6 +437,10 @@ async fn a_missing_right_changes_nothing() {
     }
     let needs = |operation: &str| failures[operation].iter().map(String::as_str).collect::<Vec<_>>();
     assert_eq!(needs("commit"), ["rpush", "set", "spublish", "xadd", "zadd"]);
+    assert_eq!(
+        needs("commit without results"),
+        ["rpush", "set", "spublish", "zadd"]
+    );
     assert_eq!(needs("delete"), ["del", "hdel", "zrem"]);
     assert_eq!(
         needs("create_ticket"),

@@ -31,51 +31,48 @@ pub(super) enum Effect {
     Writes,
 }
 
-/// A script with its keys and arguments.
+/// A script with its keys and arguments, ready to be sent: `EVALSHA hash count key… arg…`.
 pub(super) struct Call {
     script: &'static Script,
-    keys: Vec<Vec<u8>>,
-    args: Vec<Vec<u8>>,
+    command: Cmd,
 }
 
 impl Call {
-    pub(super) fn new(script: &'static Script, keys: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        Self {
-            script,
-            keys: keys.into_iter().collect(),
-            args: Vec::new(),
-        }
+    pub(super) fn new<K>(script: &'static Script, keys: K) -> Self
+    where
+        K: IntoIterator<Item = Vec<u8>, IntoIter: ExactSizeIterator>,
+    {
+        // Room for most calls without growing.
+        let mut command = Cmd::with_capacity(24, 512);
+        let keys = keys.into_iter();
+        command.arg("EVALSHA").arg(script.hash.as_str()).arg(keys.len());
+        keys.for_each(|key| {
+            command.arg(key);
+        });
+        Self { script, command }
     }
 
     pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
-        self.args.push(bytes.to_vec());
+        self.command.arg(bytes);
         self
     }
 
-    pub(super) fn number(self, number: u64) -> Self {
+    pub(super) fn number(mut self, number: u64) -> Self {
         // Lua counts in floating point: beyond this it could not tell neighbours apart.
         const EXACT_MAX: u64 = (1 << 53) - 1;
-        let mut buffer = [0; 20];
-        let mut rest = number.min(EXACT_MAX);
-        let mut at = buffer.len();
-        loop {
-            at -= 1;
-            // A digit is below ten.
-            buffer[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        self.bytes(&buffer[at..])
+        self.command.arg(number.min(EXACT_MAX));
+        self
     }
 
-    fn command(&self, by: &[u8], what: &str) -> Cmd {
-        let mut command = redis::cmd(what);
-        command.arg(by).arg(self.keys.len());
-        self.keys.iter().chain(&self.args).for_each(|bytes| {
-            command.arg(bytes.as_slice());
-        });
+    /// The same with the script's text in place of its hash.
+    fn with_text(&self) -> Cmd {
+        let mut command = redis::cmd("EVAL");
+        command.arg(self.script.text.as_str());
+        for arg in self.command.args_iter().skip(2) {
+            if let redis::Arg::Simple(bytes) = arg {
+                command.arg(bytes);
+            }
+        }
         command
     }
 }
@@ -84,7 +81,7 @@ impl Call {
 #[derive(Clone, Copy)]
 enum Request<'a> {
     /// A script, by its hash.
-    Script { call: &'a Call, command: &'a Cmd },
+    Script(&'a Call),
     /// Several commands, and how many.
     Pipeline(&'a redis::Pipeline, usize),
     /// A plain command.
@@ -99,11 +96,10 @@ impl Request<'_> {
                 .send_packed_commands(pipeline, 0, count)
                 .await
                 .map(Value::Array),
-            Self::Script { call, command } => match answer(manager.send_packed_command(command).await) {
+            Self::Script(call) => match answer(manager.send_packed_command(&call.command).await) {
                 Err(error) if is_noscript(&error) => {
                     // The server has forgotten its scripts (a restart): this one comes along.
-                    let whole = call.command(call.script.text.as_bytes(), "EVAL");
-                    answer(manager.send_packed_command(&whole).await)
+                    answer(manager.send_packed_command(&call.with_text()).await)
                 }
                 other => other,
             },
@@ -176,16 +172,7 @@ impl Link {
 
     /// Runs a script; gives its answer and when it was here.
     pub(super) async fn call(&self, call: &Call, effect: Effect) -> Result<(Value, Monotonic)> {
-        let command = call.command(call.script.hash.as_bytes(), "EVALSHA");
-        self.tried(
-            call.script.name,
-            effect,
-            Request::Script {
-                call,
-                command: &command,
-            },
-        )
-        .await
+        self.tried(call.script.name, effect, Request::Script(call)).await
     }
 
     /// Runs several scripts in one trip; gives their answers in order and when the last was here.
@@ -195,7 +182,7 @@ impl Link {
         };
         let mut pipeline = redis::pipe();
         for call in calls {
-            pipeline.add_command(call.command(call.script.hash.as_bytes(), "EVALSHA"));
+            pipeline.add_command(call.command.clone());
         }
         for reloaded in [false, true] {
             let sent = self.tried(what, effect, Request::Pipeline(&pipeline, calls.len()));
