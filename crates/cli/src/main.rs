@@ -23,6 +23,7 @@ mod wire;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tablemate_telemetry::TelemetryArgs;
 
 use crate::commands::Command;
 use crate::exit::Exit;
@@ -34,6 +35,8 @@ use crate::i18n::Lang;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    telemetry: TelemetryArgs,
 }
 
 fn main() -> ExitCode {
@@ -52,16 +55,10 @@ fn main() -> ExitCode {
         }
     };
     let lang = Lang::from_env();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("tablemate: {error}");
-            return Exit::Failure.into();
-        }
-    };
-    let result = runtime.block_on(cli.command.run(lang));
-    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
-    match result {
+    let telemetry = cli
+        .telemetry
+        .config_with_log("tablemate", cli.command.usual_log());
+    match tablemate_telemetry::run(telemetry, || cli.command.run(lang)) {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("tablemate: {error:#}");

@@ -29,11 +29,7 @@ where
     loop {
         let slot = pool.slot(turn).ok_or(Error::NoAddress)?;
         let began = *began.get_or_insert_with(Instant::now);
-        let mut message = Request::new(request.clone());
-        if let Some(inject) = config.inject {
-            inject(message.metadata_mut());
-        }
-        let status = match send(slot, message).await {
+        let status = match send(slot, Request::new(request.clone())).await {
             Ok(answer) => return Ok(answer.into_inner()),
             Err(status) => status,
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tonic::{Request, Status, Streaming};
+use tonic::{Status, Streaming};
 
 use crate::call::{call, is_unreachable};
 use crate::pool::{Lease, Pool, result_stub};
@@ -96,9 +96,7 @@ impl Client {
         request: v1::WatchSessionRequest,
     ) -> Result<(Streaming<v1::WatchSessionResponse>, Lease), Status> {
         let (address, channel, lease) = self.inner.game.stream(turn).ok_or_else(no_address)?;
-        let opened = SessionServiceClient::new(channel)
-            .watch_session(self.with_context(request))
-            .await;
+        let opened = SessionServiceClient::new(channel).watch_session(request).await;
         match opened {
             Ok(answer) => Ok((answer.into_inner(), lease)),
             Err(status) => {
@@ -116,10 +114,7 @@ impl Client {
         request: v1::StreamResultsRequest,
     ) -> Result<(Streaming<v1::StreamResultsResponse>, Lease), Status> {
         let (address, channel, lease) = self.inner.game.stream(turn).ok_or_else(no_address)?;
-        match result_stub(channel)
-            .stream_results(self.with_context(request))
-            .await
-        {
+        match result_stub(channel).stream_results(request).await {
             Ok(answer) => Ok((answer.into_inner(), lease)),
             Err(status) => {
                 if is_unreachable(&status) {
@@ -136,10 +131,7 @@ impl Client {
         request: v1::WatchTicketRequest,
     ) -> Result<(Streaming<v1::WatchTicketResponse>, Lease), Status> {
         let (address, channel, lease) = self.inner.matchmaking.stream(turn).ok_or_else(no_address)?;
-        match MatchmakingServiceClient::new(channel)
-            .watch_ticket(self.with_context(request))
-            .await
-        {
+        match MatchmakingServiceClient::new(channel).watch_ticket(request).await {
             Ok(answer) => Ok((answer.into_inner(), lease)),
             Err(status) => {
                 if is_unreachable(&status) {
@@ -153,14 +145,6 @@ impl Client {
     /// Where a stream begins its round over the replicas.
     pub(crate) fn turn(&self) -> usize {
         self.inner.game.turn()
-    }
-
-    fn with_context<Q>(&self, request: Q) -> Request<Q> {
-        let mut request = Request::new(request);
-        if let Some(inject) = self.inner.config.inject {
-            inject(request.metadata_mut());
-        }
-        request
     }
 }
 

@@ -1,15 +1,9 @@
 //! What can be set about a client.
 
-use std::fmt;
 use std::time::Duration;
 
-use tonic::metadata::MetadataMap;
-
-/// Puts the caller's trace context into the metadata of a call (W3C `traceparent`).
-pub type Inject = fn(&mut MetadataMap);
-
 /// What can be set about a client. [`Config::default`] is right for most.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Connections to each address for calls. Streams have connections of their own.
     pub connections: usize,
@@ -27,8 +21,6 @@ pub struct Config {
     pub max_backoff: Duration,
     /// How many streams share a connection.
     pub streams_per_connection: usize,
-    /// Puts the trace context into each call; `None` sends none.
-    pub inject: Option<Inject>,
 }
 
 impl Default for Config {
@@ -43,7 +35,6 @@ impl Default for Config {
             max_backoff: Duration::from_secs(1),
             // Servers built on hyper allow 200 by default; what is above would wait without a word.
             streams_per_connection: 100,
-            inject: None,
         }
     }
 }
@@ -59,18 +50,6 @@ impl Config {
     pub(crate) fn backoff(&self, failed: u32) -> Duration {
         self.backoff_ceiling(failed)
             .mul_f64(rand::random::<f64>().clamp(0.0, 1.0))
-    }
-}
-
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("connections", &self.connections)
-            .field("attempt_timeout", &self.attempt_timeout)
-            .field("budget", &self.budget)
-            .field("stream_budget", &self.stream_budget)
-            .field("silence", &self.silence)
-            .finish_non_exhaustive()
     }
 }
 

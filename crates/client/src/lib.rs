@@ -7,6 +7,8 @@
 //! * [`Watch`], [`TicketWatch`] and [`Results`] are streams that resume by cursor on whatever replica answers, and that
 //!   check what they hand out: without a gap, each once (S-22).
 //!
+//! Every call is a span of its own and carries the W3C trace context, when the process exports traces.
+//!
 //! ```no_run
 //! use tablemate_client::{Client, v1};
 //!
@@ -40,7 +42,7 @@ mod ticket_watch;
 mod watch;
 
 pub use client::Client;
-pub use config::{Config, Inject};
+pub use config::Config;
 pub use error::{Error, Refusal};
 pub use request_id::request_id;
 pub use results::Results;

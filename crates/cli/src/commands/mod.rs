@@ -30,6 +30,14 @@ pub enum Command {
 }
 
 impl Command {
+    /// Which log lines are written when the user does not say: a terminal that is drawn on wants few.
+    pub fn usual_log(&self) -> &'static str {
+        match self {
+            Command::Dev(_) => "info",
+            _ => "warn",
+        }
+    }
+
     /// Runs the command to its end.
     pub async fn run(self, lang: Lang) -> anyhow::Result<Exit> {
         match self {
