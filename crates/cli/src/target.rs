@@ -27,11 +27,11 @@ pub struct Target {
         requires = "servers"
     )]
     pub matchmakers: Vec<String>,
-    /// Where the service inside this process keeps its data: `memory`, or `redis://host:port`.
+    /// Where the service inside this process keeps its data: `memory:`, or `redis://HOST:PORT/`.
     #[arg(
         long,
         value_name = "STORE",
-        default_value = "memory",
+        default_value = "memory:",
         conflicts_with = "servers"
     )]
     pub store: StoreChoice,

@@ -1,5 +1,6 @@
 //! Words for people, in English and Simplified Chinese. Each command keeps its words in a file of its own here.
 
+pub mod dev;
 pub mod game;
 pub mod play;
 pub mod replay;
