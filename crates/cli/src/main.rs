@@ -5,16 +5,13 @@
 mod board;
 mod bot;
 mod commands;
-#[allow(dead_code)]
 mod embedded;
 mod exit;
-#[allow(dead_code)]
 mod i18n;
 mod json;
 mod reach;
 mod stage;
 mod stop;
-#[allow(dead_code)]
 mod target;
 mod terminal;
 mod typing;

@@ -34,7 +34,8 @@ impl Command {
     pub fn usual_log(&self) -> &'static str {
         match self {
             Command::Dev(_) => "info",
-            _ => "warn",
+            // That the store of an embedded service ends with the process is no news to who starts one.
+            _ => "warn,tablemate_store::embedded=error",
         }
     }
 
