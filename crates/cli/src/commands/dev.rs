@@ -22,10 +22,12 @@ pub struct Args {
 
 /// Runs the command: serves until Ctrl-C or SIGTERM.
 pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
+    // Heard from the start, so that a signal during the start is not lost.
+    let signals = tablemate_matchmaker::signals()?;
     let mut embedded = Embedded::start(&args.store, &args.listen).await?;
     println!("{}", words::started(lang, embedded.address(), &args.store));
     tokio::select! {
-        () = tablemate_matchmaker::signals() => {}
+        () = signals => {}
         error = embedded.failed() => return Err(error),
     }
     println!("{}", words::stopping(lang));
