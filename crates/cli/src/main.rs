@@ -2,13 +2,11 @@
 //! make load, all of them over the public API.
 #![forbid(unsafe_code)]
 
-#[allow(dead_code)]
 mod board;
 mod bot;
 mod commands;
 mod embedded;
 mod exit;
-#[allow(dead_code)]
 mod i18n;
 mod json;
 mod reach;

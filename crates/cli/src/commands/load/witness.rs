@@ -140,9 +140,13 @@ impl Witness {
         self.acknowledged.insert(sequence, (ply, mv));
     }
 
-    /// The turn to be made, when a game is on.
+    /// The turn to be made by a player, when a game is on. A pass that is forced, or the end, is told by the next event:
+    /// nobody has to act before that.
     pub fn turn(&self) -> Option<&v1::Turn> {
-        self.turn.as_ref().filter(|turn| turn.seat != 0)
+        let acts = self
+            .position
+            .is_none_or(|position| !position.must_pass() && !position.is_over());
+        self.turn.as_ref().filter(|turn| turn.seat != 0 && acts)
     }
 
     /// The board.
