@@ -366,6 +366,7 @@ impl Stage {
                         .iter()
                         .map(|result| Line::from(self.voice.result(table, result))),
                 );
+                lines.extend(table.ending.map(|ending| Line::from(self.voice.ending(ending))));
                 lines
             }
             None => Vec::new(),

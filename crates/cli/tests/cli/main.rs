@@ -5,5 +5,6 @@
 mod bad_input;
 mod dev;
 mod load;
+mod play;
 mod replay;
 mod tool;
