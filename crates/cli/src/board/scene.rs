@@ -22,8 +22,10 @@ const PANEL_MAX: usize = 56;
 const BLOCK_PANEL: usize = 40;
 /// Columns of a countdown's bar, its brackets aside.
 const BAR: usize = 20;
-/// Rows at the bottom: the status, the input line, the hint.
-const FOOT: usize = 3;
+/// Rows at the bottom beside the status: the input line, the hint.
+const FOOT: usize = 2;
+/// Rows that the status may take.
+const STATUS_MAX: usize = 2;
 
 /// What is to be shown.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +61,8 @@ impl Scene<'_> {
     /// The screen for a terminal of this size. What does not fit is left out from the bottom of the story.
     #[must_use]
     pub fn screen(&self, columns: usize, rows: usize) -> Screen {
-        let body_rows = rows.saturating_sub(FOOT);
+        let status = self.status_lines(columns);
+        let body_rows = rows.saturating_sub(status.len() + FOOT);
         let mut lines = vec![self.title(), Line::new()];
         if columns >= PANEL_COLUMN + PANEL_MIN {
             let panel_columns = (columns - PANEL_COLUMN).min(PANEL_MAX);
@@ -76,6 +79,7 @@ impl Scene<'_> {
             lines.extend(self.panel(columns, left));
         }
         lines.resize(body_rows, Line::new());
+        lines.extend(status);
         let caret = self.foot(&mut lines, columns, rows);
         // A screen of less than three rows shows the start of the foot.
         lines.truncate(rows);
@@ -133,8 +137,14 @@ impl Scene<'_> {
         lines
     }
 
+    fn status_lines(&self, columns: usize) -> Vec<Line> {
+        let mut lines = self.status.map_or(Vec::new(), |status| wrapped(status, columns));
+        lines.truncate(STATUS_MAX);
+        lines.resize(lines.len().max(1), Line::new());
+        lines
+    }
+
     fn foot(&self, lines: &mut Vec<Line>, columns: usize, rows: usize) -> Option<(usize, usize)> {
-        lines.push(self.status.cloned().unwrap_or_default());
         let Some(editor) = self.editor else {
             lines.push(Line::new());
             lines.push(Line::of(self.hint, Ink::Faint));
@@ -178,6 +188,9 @@ pub fn block(table: &Table, now_ms: u64, voice: Voice) -> Vec<Line> {
     beside.push(Line::new());
     beside.extend(offer_lines(table, voice));
     let board = board_lines(table, now_ms, voice.glyphs);
+    if board.is_empty() {
+        return beside;
+    }
     (0..board.len().max(beside.len()))
         .map(|row| {
             let left = board.get(row).cloned().unwrap_or_default();

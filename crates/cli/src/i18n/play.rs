@@ -46,7 +46,7 @@ impl Lang {
     pub fn input_hint(self) -> &'static str {
         self.pick(
             "d3 · moves · hint · ready · exit · accept · resign · rematch · help · quit",
-            "d3 落子 · ready 准备 · hint 提示 · exit 求退 · resign 认输 · help 帮助 · quit 退出",
+            "d3 落子 · ready 准备 · hint 提示 · exit 求退 · resign 认输 · help · quit 退出",
         )
     }
 
