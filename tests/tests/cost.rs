@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context, Result};
 use redis::Commands;
-use tablemate_client::v1;
+use tablemate_client::{WatchFrom, v1};
 use tablemate_store::testing::RedisServer;
 use tablemate_tests::{Deployment, Shape, Table, eventually, play_out, unrated};
 
@@ -53,6 +53,53 @@ async fn a_warm_move_is_one_round_trip() -> Result<()> {
     for name in ["hget", "hgetall", "exists", "multi", "xrange", "zrangebyscore"] {
         assert_eq!(grown(name), 0, "{name} belongs to no move");
     }
+    Ok(())
+}
+
+/// Four game services, each move through another one, two watchers a game: a move costs one round trip when the replica's
+/// copy is current and two when another replica moved in between, and never more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_through_any_of_four_replicas_is_at_most_two_round_trips() -> Result<()> {
+    const GAMES: usize = 5;
+    let deployment = Deployment::start(Shape::of(4, 0))?;
+    let clients = (0..4)
+        .map(|number| deployment.client_of(&[number]))
+        .collect::<Result<Vec<_>>>()?;
+    let mut tables = Vec::new();
+    let mut watchers = Vec::new();
+    for game in 0..GAMES {
+        let table = Table::open(&clients[game % 4], &format!("routed-{game}"), unrated()).await?;
+        for (seat, player) in table.players.iter().enumerate() {
+            let mut watch = clients[(game + seat) % 4].watch(
+                table.session.as_str(),
+                player.as_str(),
+                WatchFrom::Snapshot,
+            );
+            watch.next().await.context("a stream begins")??;
+            watchers.push(tokio::spawn(async move { while watch.next().await.is_some() {} }));
+        }
+        tables.push(table);
+    }
+    let before = calls(&deployment.redis)?;
+    let mut moves = 0;
+    for (game, table) in tables.iter().enumerate() {
+        // A fixed walk over the replicas that repeats none of its steps soon: random enough, the same each time.
+        let routed: Vec<_> = (0..64)
+            .map(|ply: usize| clients[(ply * ply / 3 + game) % 4].clone())
+            .collect();
+        moves += play_out(table, &routed).await?.1;
+    }
+    let after = calls(&deployment.redis)?;
+    let grown = |name: &str| after.get(name).unwrap_or(&0) - before.get(name).unwrap_or(&0);
+    watchers.iter().for_each(tokio::task::JoinHandle::abort);
+    let moves = u64::try_from(moves)?;
+    assert_eq!(grown("rpush"), moves, "one append a move");
+    // A commit that is accepted and a pulse read the pulse's key; nothing else does.
+    let pulses = grown("get") - moves;
+    let trips = grown("evalsha") - pulses;
+    let trips_each = f64::from(u32::try_from(trips)?) / f64::from(u32::try_from(moves)?);
+    println!("{trips_each:.2} round trips a move with 4 game services, any of them, and 2 watchers a game");
+    assert!(trips_each <= 2.1, "{trips} round trips for {moves} moves");
     Ok(())
 }
 
