@@ -3,6 +3,7 @@
 //! A reader never stops at what is wrong with one game: every game of a file is either a [`GameRecord`] or a
 //! [`RecordError`] that says where and why.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::Colour;
@@ -200,10 +201,10 @@ pub enum RecordReason {
     /// What the GGF reader says.
     #[error(transparent)]
     Ggf(GgfReason),
-    /// A text that is not UTF-8.
-    #[error("neither a WTHOR file nor UTF-8 text: byte {offset} is invalid")]
+    /// Bytes that are no text.
+    #[error("neither a WTHOR file nor text: byte {offset} is a control character")]
     NotText {
-        /// Where it stops being UTF-8.
+        /// The first byte that no text has.
         offset: usize,
     },
     /// Nothing in it.
@@ -269,20 +270,32 @@ pub fn read_any(name: &str, bytes: &[u8]) -> Records {
             reason,
         })]
     };
-    let records = match (kind, std::str::from_utf8(bytes)) {
-        (FileKind::Wthor, _) => read_wthor(bytes),
-        (_, Err(error)) => {
-            return whole_file(RecordReason::NotText {
-                offset: error.valid_up_to(),
-            });
-        }
-        (FileKind::Ggf, Ok(text)) => read_ggf(text),
-        (FileKind::Lines, Ok(text)) => read_tsv(text),
+    let records = match kind {
+        FileKind::Wthor => read_wthor(bytes),
+        FileKind::Ggf | FileKind::Lines => match text(bytes) {
+            Err(offset) => return whole_file(RecordReason::NotText { offset }),
+            Ok(text) if kind == FileKind::Ggf => read_ggf(&text),
+            Ok(text) => read_tsv(&text),
+        },
     };
     if records.is_empty() {
         whole_file(RecordReason::Empty)
     } else {
         records
+    }
+}
+
+/// The text of a file: UTF-8, or else the older one-byte encodings, in which players' names are often written. All that
+/// is read of a game is ASCII, so it does not matter which of them it is. What is not UTF-8 and holds control characters
+/// is no text; the place of the first one is told.
+fn text(bytes: &[u8]) -> Result<Cow<'_, str>, usize> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    match bytes.iter().position(control) {
+        Some(offset) => Err(offset),
+        None => Ok(Cow::Owned(bytes.iter().copied().map(char::from).collect())),
     }
 }
 

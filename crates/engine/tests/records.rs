@@ -202,9 +202,24 @@ fn files_without_games_are_an_error() {
         ["file: no games in the file"]
     );
     assert_eq!(
-        shown(record::read_any("x.txt", b"f5d6\n\xff")),
-        ["file: neither a WTHOR file nor UTF-8 text: byte 5 is invalid"]
+        shown(record::read_any("x.txt", b"f5d6\n\xff\x01")),
+        ["file: neither a WTHOR file nor text: byte 6 is a control character"]
     );
+}
+
+#[test]
+fn names_in_an_older_encoding_do_not_hide_the_games() {
+    let ggf =
+        b"(;GM[Othello]PC[x]PB[Andr\xe9]PW[M\xfcller]TY[8]BO[8 -------- -------- -------- ---O*--- ---*O--- \
+                -------- -------- -------- *]B[d3]W[c5];)\n";
+    assert_eq!(
+        shown(record::read_any("x.ggf", ggf)),
+        ["record 1 (line 1): 2 moves, finished false, score None"]
+    );
+    let tsv = b"player\ttranscript\nAndr\xe9\tF5D6\nM\xfcller\tf5a1\n";
+    let read = shown(record::read_any("x.tsv", tsv));
+    assert_eq!(read[0], "record 1 (line 2): 2 moves, finished false, score None");
+    assert!(read[1].contains("a1 turns no disc"), "{read:?}");
 }
 
 proptest! {
