@@ -42,13 +42,13 @@ impl Listeners {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The store could not be opened.
-    #[error("cannot open the store: {0}")]
+    #[error("cannot open the store")]
     Store(#[from] StoreError),
     /// A listener or connection failed for good.
-    #[error("cannot serve: {0}")]
+    #[error("cannot serve")]
     Transport(#[from] tonic::transport::Error),
     /// The API's descriptors are broken.
-    #[error("cannot offer reflection: {0}")]
+    #[error("cannot offer reflection")]
     Reflection(#[from] tonic_reflection::server::Error),
 }
 

@@ -35,16 +35,16 @@ const REQUEST_BYTES_MAX: usize = 256 * 1_024;
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The store cannot be opened, or gives no name to this worker.
-    #[error("store: {0}")]
+    #[error("cannot open the store")]
     Store(#[from] StoreError),
     /// The server failed.
-    #[error("server: {0}")]
+    #[error("cannot serve")]
     Server(#[from] tonic::transport::Error),
     /// The service's own descriptors cannot be served.
-    #[error("reflection: {0}")]
+    #[error("cannot offer reflection")]
     Reflection(#[from] tonic_reflection::server::Error),
     /// A task of ours was lost.
-    #[error("a task ended badly: {0}")]
+    #[error("a task ended badly")]
     Task(#[from] tokio::task::JoinError),
 }
 

@@ -285,7 +285,7 @@ fn unanswered(effect: Effect, why: String) -> StoreError {
 /// What an error of the client or the server means.
 pub(super) fn failure(what: &'static str, error: &RedisError, effect: Effect) -> StoreError {
     let detail = error.detail().unwrap_or_default();
-    let why = || format!("{what}: {} {detail}", error.category());
+    let why = || format!("{what}: {error}");
     let denied = "The user executing the script";
     match error.code() {
         Some("WRONGTYPE") => StoreError::WrongType { what },
