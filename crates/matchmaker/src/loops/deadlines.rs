@@ -29,8 +29,13 @@ enum Failed {
 }
 
 /// Looks after one shard until the loops stop.
-pub(super) async fn run(tools: Tools, ownership: Ownership, shard: u16, parallel: Arc<Semaphore>) {
-    let mut trouble = Trouble::with("firing of deadlines");
+pub(super) async fn run(
+    tools: Tools,
+    ownership: Ownership,
+    shard: u16,
+    parallel: Arc<Semaphore>,
+    mut trouble: Trouble,
+) {
     let spread = tools.config.deadline_poll.mul_f64(f64::from(shard % 64) / 64.0);
     // Shards start one after the other, so that their polls do not come all at once.
     let mut wait = spread;

@@ -106,18 +106,22 @@ pub(crate) async fn run(tools: Tools) -> Result<()> {
     let parallel = Arc::new(Semaphore::new(tools.config.fire_parallel.max(1)));
     let shards = tools.stores.sessions.deployment().shards;
     let wakers = settlement::Wakers::new(shards);
+    let firing = trouble::Group::with("firing of deadlines");
+    let settlement_troubles = settlement::Troubles::new();
     for shard in 0..shards {
         tasks.spawn(deadlines::run(
             tools.clone(),
             ownership.clone(),
             shard,
             parallel.clone(),
+            firing.member(),
         ));
         tasks.spawn(settlement::run(
             tools.clone(),
             ownership.clone(),
             shard,
             wakers.of(shard),
+            settlement_troubles.clone(),
         ));
     }
     tasks.spawn(settlement::wake(tools.clone(), wakers));

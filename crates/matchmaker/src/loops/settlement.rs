@@ -6,7 +6,7 @@ use futures::StreamExt as _;
 use tablemate_store::session_store::OutboxCursor;
 use tokio::sync::Notify;
 
-use super::trouble::Trouble;
+use super::trouble::{Group, Trouble};
 use super::{Ownership, Tools};
 use crate::settlement::RECEIVER;
 
@@ -60,10 +60,32 @@ pub(super) async fn wake(tools: Tools, wakers: Wakers) {
     }
 }
 
+/// What goes wrong with the readers of all shards.
+#[derive(Clone)]
+pub(super) struct Troubles {
+    settling: Group,
+    releasing: Group,
+}
+
+impl Troubles {
+    pub fn new() -> Self {
+        Self {
+            settling: Group::with("settlement of results"),
+            releasing: Group::with("release of claims"),
+        }
+    }
+}
+
 /// Reads one shard's outbox until the loops stop.
-pub(super) async fn run(tools: Tools, ownership: Ownership, shard: u16, waker: Arc<Notify>) {
-    let mut settling = Receiver::new("settlement of results");
-    let mut releasing = Receiver::new("release of claims");
+pub(super) async fn run(
+    tools: Tools,
+    ownership: Ownership,
+    shard: u16,
+    waker: Arc<Notify>,
+    troubles: Troubles,
+) {
+    let mut settling = Receiver::new(troubles.settling.member());
+    let mut releasing = Receiver::new(troubles.releasing.member());
     loop {
         let mut more = false;
         if ownership.owns(shard) {
@@ -107,11 +129,8 @@ struct Receiver {
 }
 
 impl Receiver {
-    const fn new(what: &'static str) -> Self {
-        Self {
-            at: None,
-            trouble: Trouble::with(what),
-        }
+    const fn new(trouble: Trouble) -> Self {
+        Self { at: None, trouble }
     }
 
     /// Another worker reads on; its place is in the store.
