@@ -52,7 +52,7 @@ impl Reach {
 }
 
 /// Whether anybody accepts a connection at one of the addresses.
-async fn any_listens(addresses: &[String]) -> bool {
+pub async fn any_listens(addresses: &[String]) -> bool {
     for address in addresses {
         let host_and_port = address
             .trim_start_matches("http://")

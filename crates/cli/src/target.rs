@@ -4,6 +4,8 @@ use anyhow::Context as _;
 use tablemate_client::{Client, Config};
 
 use crate::embedded::{Embedded, StoreChoice};
+use crate::i18n::Lang;
+use crate::reach::any_listens;
 
 /// Where the service is.
 #[derive(Clone, Debug, clap::Args)]
@@ -48,7 +50,11 @@ pub struct Connected {
 
 impl Target {
     /// Connects to the service, or starts one.
-    pub async fn connect(&self, config: Config) -> anyhow::Result<Connected> {
+    ///
+    /// # Errors
+    ///
+    /// Nobody listens, with what can be done about it; an address cannot be read; or no service can be started.
+    pub async fn connect(&self, config: Config, lang: Lang) -> anyhow::Result<Connected> {
         if self.servers.is_empty() {
             let embedded = Embedded::start(&self.store, "127.0.0.1:0").await?;
             let address = embedded.address().to_string();
@@ -60,6 +66,9 @@ impl Target {
         } else {
             let client =
                 Client::with_config(&self.servers, &self.matchmakers, config).context("cannot connect")?;
+            if !any_listens(&self.servers).await {
+                anyhow::bail!("{}", lang.nobody_listens(&self.servers.join(", ")));
+            }
             Ok(Connected {
                 client,
                 embedded: None,

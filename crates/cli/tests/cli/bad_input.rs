@@ -113,3 +113,27 @@ fn a_bad_command_line_is_another_matter() {
         assert!(help.stdout.contains(name), "{help:?}");
     }
 }
+
+#[test]
+fn a_service_that_nobody_started_is_told_at_once() {
+    // A port that was free a moment ago.
+    let address = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .unwrap()
+        .to_string();
+    let folder = TempDir::new().unwrap();
+    let path = file(&folder, "games.txt", WIPE_OUT);
+    for args in [
+        ["replay", text(&path), "--server", &address].as_slice(),
+        &["load", "--duration", "1s", "--server", &address],
+        &["load", "--direct", "--duration", "1s", "--server", &address],
+    ] {
+        let run = run(args);
+        assert_eq!(run.code, 1, "{run:?}");
+        assert!(
+            run.stderr.contains(&format!("no service listens on {address}")),
+            "{run:?}"
+        );
+        assert!(run.stdout.is_empty(), "{run:?}");
+    }
+}

@@ -30,12 +30,12 @@ use crate::i18n::{Lang, grouped};
 pub use plan::Args;
 
 /// Runs the command.
-pub async fn run(args: Args, _lang: Lang) -> anyhow::Result<Exit> {
+pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
     let config = Config {
         connections: args.connections as usize,
         ..Config::default()
     };
-    let connected = args.target.connect(config).await?;
+    let connected = args.target.connect(config, lang).await?;
     let context = Arc::new(Context::new(connected.client.clone(), &args)?);
     let began = Instant::now();
     let (mode, tallies) = load(&context, &args).await?;
@@ -60,8 +60,20 @@ pub async fn run(args: Args, _lang: Lang) -> anyhow::Result<Exit> {
     print!("{}", report::report(&context.stats, &summary));
     std::io::stdout().flush()?;
     connected.close().await?;
-    let clean = context.stats.counters.violations.load(Relaxed) == 0;
-    Ok(if clean { Exit::Success } else { Exit::Failure })
+    let counters = &context.stats.counters;
+    let clean = counters.violations.load(Relaxed) == 0;
+    // A load that no service took proves nothing.
+    let nothing = args.idle_sessions.is_none()
+        && counters.moves.load(Relaxed) == 0
+        && !context.stats.refusals().is_empty();
+    if nothing {
+        eprintln!("nothing was played: no move was acknowledged");
+    }
+    Ok(if clean && !nothing {
+        Exit::Success
+    } else {
+        Exit::Failure
+    })
 }
 
 /// Starts all simulated players and waits until they are done.

@@ -69,7 +69,7 @@ pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
         connections: args.connections as usize,
         ..Config::default()
     };
-    let connected = args.target.connect(config).await?;
+    let connected = args.target.connect(config, lang).await?;
     let outcome = play_all(
         &connected.client,
         Arc::new(games),
