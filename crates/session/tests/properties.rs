@@ -186,6 +186,8 @@ struct Run {
     session: Session,
     log: Vec<Fact>,
     outages: Vec<Outage>,
+    /// Whether an outage began at the very instant of a deadline.
+    outage_at_deadline: bool,
     answers: Vec<Answer>,
     accepted: Vec<(Request, u64, u64)>,
 }
@@ -198,6 +200,7 @@ impl Run {
             session,
             log,
             outages: Vec::new(),
+            outage_at_deadline: false,
             answers: Vec::new(),
             accepted: Vec::new(),
         }
@@ -230,6 +233,9 @@ impl Run {
             run.step(n, step, now);
             if let Some(length) = step.outage {
                 // Nobody writes between here and its end; a timer may come first after it.
+                let mut seen = run.session.clone();
+                while seen.advance(now, &run.outages).1 {}
+                run.outage_at_deadline |= seen.next_deadline() == Some(now);
                 let to = now.after(Millis(length));
                 let id = run.outages.len() as u64 + 1;
                 run.outages.push(Outage { id, from: now, to });
@@ -511,6 +517,8 @@ proptest! {
         let place = place.index(steps.len());
         steps[place].outage = Some(length);
         let with = Run::of(&creation, &steps, Timer::Never);
+        // A deadline D = from fires before the outage; without the outage a command at D is still in time (S-10).
+        prop_assume!(!with.outage_at_deadline);
         let outage = with.outages[0];
         let shifted = |log: &[Fact], length: u64| -> Vec<(Instant, FactKind)> {
             log.iter()
