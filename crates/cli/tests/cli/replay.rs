@@ -88,13 +88,3 @@ fn good_games_are_played_beside_bad_ones_only_when_asked_to() {
     assert_eq!(number(&run.stdout, "games"), 1);
     assert!(run.stderr.contains("record 2"), "{run:?}");
 }
-
-#[test]
-fn a_service_that_is_not_there_is_told() {
-    let folder = TempDir::new().unwrap();
-    let path = file(&folder, "games.txt", WIPE_OUT);
-    // Port 1 of the loopback interface: nobody listens there.
-    let run = run(&["replay", "--server", "127.0.0.1:1", text(&path)]);
-    assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stderr.contains("no service answered"), "{run:?}");
-}
