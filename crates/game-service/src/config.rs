@@ -128,7 +128,8 @@ pub struct Options {
     pub streams_max: usize,
     /// How many sessions are kept warm.
     pub warm_sessions_max: usize,
-    /// How many searches run at once.
+    /// How many searches run at once; 0: each runs where it is needed, on no thread of its own, so that a test's run can
+    /// be repeated step by step.
     pub searches_max: usize,
     /// How often a silent watch stream shows a sign of life.
     pub heartbeat: Duration,

@@ -343,6 +343,7 @@ impl Api {
                 return Ok(());
             }
             tokio::select! {
+                biased;
                 () = self.stop.cancelled() => return Err(errors::shutting_down().into()),
                 () = out.closed() => return Ok(()),
                 change = changes.next(), if subscribed => subscribed = change.is_some(),

@@ -10,10 +10,12 @@ use tablemate_protocol::v1::{
     JoinSessionRequest, VoidSessionRequest, VoidSessionResponse,
 };
 use tablemate_session::SessionId;
-use tablemate_telemetry::{ClientTrace, client_trace_layer};
-use tonic::transport::{Channel, Endpoint, Uri};
+use tablemate_telemetry::client_trace_layer;
+use tonic::body::Body;
+use tonic::transport::{Endpoint, Uri};
 use tonic::{Code, Request, Status};
-use tower::Layer as _;
+use tower::util::BoxCloneSyncService;
+use tower::{Layer as _, ServiceExt as _};
 
 /// How long connecting may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_millis(1_000);
@@ -21,6 +23,9 @@ const CONNECT_TIME_MAX: Duration = Duration::from_millis(1_000);
 const CALL_TIME_MAX: Duration = Duration::from_millis(3_000);
 /// How often a silent connection is probed, and how long the answer may take: a dead peer is noticed while no call waits.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// The way to one address: a connection, or what a test puts in its place.
+pub type Link = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Status>;
 
 /// The game services, by their internal addresses. Connections are made when needed and again when lost. Every call here
 /// can be repeated, so what one address does not answer is asked of the next. A shard is asked of the same service as long as
@@ -33,8 +38,8 @@ pub struct GameServices {
 /// The services of one address, over one connection.
 #[derive(Clone)]
 struct Client {
-    internal: InternalServiceClient<ClientTrace<Channel>>,
-    sessions: SessionServiceClient<ClientTrace<Channel>>,
+    internal: InternalServiceClient<Link>,
+    sessions: SessionServiceClient<Link>,
 }
 
 impl GameServices {
@@ -42,18 +47,29 @@ impl GameServices {
     #[must_use]
     pub fn new(addresses: &[Uri]) -> Self {
         let layer = client_trace_layer();
-        let clients = addresses.iter().map(|address| {
+        let links = addresses.iter().map(|address| {
             let channel = Endpoint::from(address.clone())
                 .connect_timeout(CONNECT_TIME_MAX)
                 .http2_keep_alive_interval(KEEP_ALIVE)
                 .keep_alive_timeout(KEEP_ALIVE)
                 .keep_alive_while_idle(true)
                 .connect_lazy();
-            let traced = layer.layer(channel);
-            Client {
-                internal: InternalServiceClient::new(traced.clone()),
-                sessions: SessionServiceClient::new(traced),
-            }
+            Link::new(
+                layer
+                    .layer(channel)
+                    .map_response(|response| response.map(Body::new))
+                    .map_err(|error| Status::from_error(error.into())),
+            )
+        });
+        Self::over(links)
+    }
+
+    /// The services that these links lead to; at least one.
+    #[must_use]
+    pub fn over(links: impl IntoIterator<Item = Link>) -> Self {
+        let clients = links.into_iter().map(|link| Client {
+            internal: InternalServiceClient::new(link.clone()),
+            sessions: SessionServiceClient::new(link),
         });
         Self {
             clients: clients.collect(),

@@ -61,8 +61,14 @@ impl Matchmaker {
     /// The matchmaker of a hall. Must be made inside a runtime, after telemetry is set up.
     #[must_use]
     pub fn new(options: Options, stores: Stores) -> Self {
-        let metrics = Metrics::new();
         let games = GameServices::new(&options.game_services);
+        Self::over(options, stores, games)
+    }
+
+    /// The same over given links to the game services, whatever `options.game_services` says.
+    #[must_use]
+    pub fn over(options: Options, stores: Stores, games: GameServices) -> Self {
+        let metrics = Metrics::new();
         let hall = options.hall;
         let lifetime = options.ticket_lifetime;
         let matches = Matches::new(&stores, hall.clone(), games.clone(), lifetime, metrics.clone());

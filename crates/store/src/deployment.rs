@@ -70,7 +70,7 @@ impl Deployment {
     pub(crate) fn born(wish: &DeploymentWish) -> Result<Self> {
         wish.check()?;
         let mut id_key = [0; 32];
-        crate::random_bytes(&mut id_key)?;
+        crate::entropy::fill(&mut id_key)?;
         Ok(Self {
             shards: wish.shards.unwrap_or(SHARDS_DEFAULT),
             outage_threshold: wish.outage_threshold.unwrap_or(OUTAGE_THRESHOLD_DEFAULT),

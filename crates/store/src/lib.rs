@@ -11,6 +11,7 @@ pub mod contract;
 pub mod cursor;
 pub mod deployment;
 pub mod embedded;
+pub mod entropy;
 pub mod error;
 pub mod hall_store;
 mod hub;
@@ -82,11 +83,4 @@ pub async fn connect(url: &str, wish: DeploymentWish) -> Result<Stores> {
         let why = "it begins with neither memory: nor redis://".to_owned();
         Err(StoreError::BadUrl { why })
     }
-}
-
-/// Fills `bytes` from the operating system.
-pub(crate) fn random_bytes(bytes: &mut [u8]) -> Result<()> {
-    getrandom::fill(bytes).map_err(|error| StoreError::Unavailable {
-        why: format!("no random bytes: {error}"),
-    })
 }

@@ -12,6 +12,12 @@ use tablemate_session::{Millis, SessionId};
 
 pub use crate::embedded::ManualTime;
 
+/// From now on this thread draws what would be the operating system's random bytes from `seed`, so that a run on one
+/// thread can be repeated.
+pub fn seed_entropy(seed: u64) {
+    crate::entropy::seeded::set(seed);
+}
+
 /// How often another port is tried when somebody else takes the one that was free.
 const STARTS_MAX: usize = 5;
 /// How long a server may take to start.

@@ -23,7 +23,7 @@ impl WorkerId {
     /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when the operating system gives no random bytes.
     pub fn random() -> Result<Self> {
         let mut bytes = [0; 10];
-        crate::random_bytes(&mut bytes)?;
+        crate::entropy::fill(&mut bytes)?;
         Ok(Self(
             data_encoding::BASE32HEX_NOPAD.encode(&bytes).to_ascii_lowercase(),
         ))

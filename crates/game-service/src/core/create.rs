@@ -261,7 +261,7 @@ impl Core {
 /// 32 bytes of the operating system's.
 fn secret() -> Result<Secret, Refusal> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| {
+    tablemate_store::entropy::fill(&mut bytes).map_err(|error| {
         tracing::error!(%error, "the operating system gives no random bytes");
         Refusal::new(Reason::Internal, "internal error")
     })?;

@@ -17,6 +17,7 @@ pub(crate) async fn run(core: Arc<Core>, stopped: tokio_util::sync::Cancellation
     let mut failing = false;
     loop {
         tokio::select! {
+            biased;
             () = stopped.cancelled() => return,
             _ = ticks.tick() => {}
         }

@@ -68,8 +68,9 @@ impl ResultService for ResultServer {
         self.tasks.spawn(async move {
             let sender = reading.sender.clone();
             let ended = tokio::select! {
-                ended = reading.run(wire.follow) => ended,
+                biased;
                 () = closing.cancelled() => Err(errors::shutting_down()),
+                ended = reading.run(wire.follow) => ended,
             };
             if let Err(refusal) = ended {
                 // A reader that is gone hears nothing, and need not.
@@ -116,9 +117,10 @@ impl Reading {
                 return Ok(());
             }
             tokio::select! {
+                biased;
+                () = self.sender.closed() => return Ok(()),
                 _ = wake_ups.next() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
-                () = self.sender.closed() => return Ok(()),
             }
         }
     }

@@ -95,8 +95,18 @@ impl Feed {
         let closing = self.watches.core.closing.clone();
         loop {
             let overdue = self.until_overdue();
+            // In this order, so that a busy session does not keep the feed from its rarer duties.
             tokio::select! {
+                biased;
                 () = closing.cancelled() => return,
+                _ = ticks.tick() => {
+                    if self.watches.close_if_unheard(self.id, &beats) {
+                        return;
+                    }
+                    self.look(&beats).await;
+                    self.look_for_players(&beats).await;
+                }
+                () = overdue => self.look(&beats).await,
                 live = self.live.next() => match live {
                     Some(Live::Entries { before, entries }) => self.entries(&beats, before, entries).await,
                     Some(Live::Presence { seat, present }) => self.presence(&beats, seat, present),
@@ -111,14 +121,6 @@ impl Feed {
                         self.look(&beats).await;
                     }
                 },
-                _ = ticks.tick() => {
-                    if self.watches.close_if_unheard(self.id, &beats) {
-                        return;
-                    }
-                    self.look(&beats).await;
-                    self.look_for_players(&beats).await;
-                }
-                () = overdue => self.look(&beats).await,
             }
         }
     }

@@ -82,8 +82,9 @@ impl Watcher {
         let closing = self.core.closing.clone();
         self.core.metrics.stream_opened();
         let ended = tokio::select! {
-            ended = self.tell_all(start, beats) => ended,
+            biased;
             () = closing.cancelled() => Err(End::Reason(v1::WatchEndReason::ResumeElsewhere)),
+            ended = self.tell_all(start, beats) => ended,
         };
         let why = match ended {
             Err(End::Reason(reason)) => {
@@ -118,6 +119,7 @@ impl Watcher {
             self.tell_queue().await?;
             let mature = self.until_mature();
             tokio::select! {
+                biased;
                 () = self.sender.closed() => return Err(End::Gone),
                 () = mature => {}
                 beat = beats.recv() => match beat {

@@ -88,6 +88,7 @@ impl Tools {
     /// Waits; `false` when the loops have to stop.
     async fn sleep(&self, time: Duration) -> bool {
         tokio::select! {
+            biased;
             () = self.stop.cancelled() => false,
             () = tokio::time::sleep(time) => true,
         }

@@ -121,7 +121,7 @@ pub(super) async fn run(tools: Tools, ownership: Ownership) {
 fn jittered(time: Duration) -> Duration {
     let mut byte = [0; 1];
     // Without random bytes there is no jitter, which is no harm.
-    let _ = getrandom::fill(&mut byte);
+    let _ = tablemate_store::entropy::fill(&mut byte);
     time.mul_f64(1.0 - f64::from(byte[0]) / 2_560.0)
 }
 

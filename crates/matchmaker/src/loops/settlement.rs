@@ -45,6 +45,7 @@ pub(super) async fn wake(tools: Tools, wakers: Wakers) {
             wakers.wake(None);
             loop {
                 tokio::select! {
+                    biased;
                     () = tools.stop.cancelled() => return,
                     shard = appended.next() => match shard {
                         Some(shard) => wakers.wake(shard),
@@ -115,6 +116,7 @@ pub(super) async fn run(
             continue;
         }
         tokio::select! {
+            biased;
             () = tools.stop.cancelled() => return,
             () = waker.notified() => {}
             () = tokio::time::sleep(tools.config.settle_poll) => {}

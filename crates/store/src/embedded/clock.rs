@@ -105,6 +105,12 @@ impl Clock {
         }
     }
 
+    /// Where its time comes from, for another clock.
+    #[cfg(feature = "testing")]
+    pub(crate) fn source(&self) -> Source {
+        self.source.clone()
+    }
+
     /// Now, and all steps from the `seen`-th on.
     pub(crate) fn read(&self, seen: usize) -> (Instant, Vec<Step>) {
         let mut state = lock(&self.state);

@@ -16,7 +16,7 @@ use crate::hall_store::{
 use crate::hub::lock;
 use crate::session_store::Subscription;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Hall {
     tickets: HashMap<TicketId, Ticket>,
     pools: BTreeMap<PoolId, BTreeSet<(Instant, TicketId)>>,

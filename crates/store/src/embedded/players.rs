@@ -16,7 +16,7 @@ use crate::player_store::{
 
 pub(super) type Players = HashMap<(PlayerId, Kind), Player>;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Player {
     record: PlayerRecord,
     applied: HashMap<ResultId, AppliedResult>,

@@ -18,7 +18,7 @@ use crate::session_store::{
 };
 use crate::tag::Entry;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Shard {
     pub(super) logs: BTreeMap<SessionId, Log>,
     index: BTreeSet<(Instant, SessionId)>,
@@ -32,13 +32,14 @@ pub(super) struct Shard {
     presence: HashMap<(SessionId, u8), Instant>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Log {
     pub(super) entries: Vec<Entry>,
     deadline: Instant,
     settled: Option<Cursor>,
 }
 
+#[derive(Clone)]
 struct Failing {
     count: u32,
     retry_at: Instant,
@@ -58,6 +59,15 @@ impl Log {
 }
 
 impl Shard {
+    /// A copy for a store with a clock of its own, which has made no steps yet.
+    #[cfg(feature = "testing")]
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            steps_seen: 0,
+            ..self.clone()
+        }
+    }
+
     fn outages_after(&self, known: u64) -> Vec<Outage> {
         self.outages
             .iter()
