@@ -1,5 +1,7 @@
 //! Creations: idempotent by the session's id, which is a keyed hash of who creates and the request's id (S-25).
 
+use std::sync::Arc;
+
 use prost::Message;
 use tablemate_protocol::convert::{Faults, Reason, Refusal, ids, settings};
 use tablemate_protocol::v1;
@@ -196,7 +198,7 @@ impl Core {
                 before_cursor: Cursor::START,
                 facts,
                 entries,
-                now_session: *session,
+                now_session: session,
                 now,
             }),
             Begun::Exists => self.created_before(wanted).await?.ok_or_else(errors::contended),
@@ -252,7 +254,7 @@ impl Core {
             before_cursor: Cursor::START,
             facts,
             entries,
-            now_session: session,
+            now_session: Arc::new(session),
             now,
         }))
     }

@@ -4,6 +4,8 @@
 //! was stale, a deadline has passed meanwhile, or an outage was not known. Then the copy is brought up to date and the
 //! command is judged anew. What fired is committed whatever becomes of the command (S-11).
 
+use std::sync::Arc;
+
 use tablemate_protocol::convert::Refusal;
 use tablemate_session::command::{Applied, Command, Outcome, Request};
 use tablemate_session::fact::{Actor, Fact};
@@ -78,7 +80,7 @@ impl Ask {
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The session before the command's first fact; `None` for its creation.
-    pub before: Option<Session>,
+    pub before: Option<Arc<Session>>,
     /// Where the log stood before the command's first fact.
     pub before_cursor: Cursor,
     /// The command's own entries.
@@ -86,7 +88,7 @@ pub(crate) struct Done {
     /// The command's own facts.
     pub facts: Vec<Fact>,
     /// The session as it is now.
-    pub now_session: Session,
+    pub now_session: Arc<Session>,
     /// The shard's clock.
     pub now: Instant,
 }
@@ -126,11 +128,11 @@ impl Core {
             }
             let (next, applied) = match ask.request(&warm.session) {
                 Some(request) => self.apply(&warm.session, request, now, &outages).await?,
-                None => (warm.session.clone(), not_seated(now)),
+                None => (Arc::clone(&warm.session), not_seated(now)),
             };
             match applied.outcome {
                 Outcome::Accepted(facts) => {
-                    let mut before = warm.session.clone();
+                    let mut before = Arc::clone(&warm.session);
                     let mut all = applied.fired;
                     for fact in &all {
                         append(&mut before, fact)?;
@@ -151,7 +153,7 @@ impl Core {
                                 before_cursor: start.after(fired),
                                 entries: own,
                                 facts: all.split_off(before_len),
-                                now_session: warm.session.clone(),
+                                now_session: Arc::clone(&warm.session),
                                 now,
                             });
                         }

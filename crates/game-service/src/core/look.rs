@@ -1,6 +1,8 @@
 //! Every look at a session: the warm copy brought up to date by the store, passed deadlines fired before anything is
 //! shown (S-11).
 
+use std::sync::Arc;
+
 use tablemate_protocol::convert::Refusal;
 use tablemate_session::fact::Fact;
 use tablemate_session::session::Session;
@@ -19,7 +21,7 @@ use super::{Core, codec, errors};
 #[derive(Clone, Debug)]
 pub(crate) struct Fresh {
     /// The session.
-    pub session: Session,
+    pub session: Arc<Session>,
     /// Where its log stands.
     pub cursor: Cursor,
     /// The shard's clock.
@@ -85,7 +87,7 @@ impl Core {
             let (next, facts) = if due.is_some() || compensates(&warm.session, &outages) {
                 self.advance(&warm.session, now, &outages).await?
             } else {
-                (warm.session.clone(), Vec::new())
+                (Arc::clone(&warm.session), Vec::new())
             };
             if facts.is_empty() {
                 return Ok(Fresh {
@@ -131,7 +133,7 @@ impl Core {
             return Ok(None);
         };
         Ok(Some(Fresh {
-            session: warm.session.clone(),
+            session: Arc::clone(&warm.session),
             cursor: warm.cursor,
             now,
             lateness_ms: vec![now.since(deadline).0],
@@ -186,7 +188,7 @@ impl Core {
         let outages = self.outages.known(id.shard());
         match self.read(id, Cursor::START, &outages).await? {
             Read::Found(tail) => Ok(Warm {
-                session: fold(&tail.entries)?,
+                session: Arc::new(fold(&tail.entries)?),
                 cursor: Cursor::START.after(&tail.entries),
             }),
             Read::Diverged | Read::Missing { .. } => {
@@ -255,7 +257,7 @@ impl Core {
         match held {
             None => {
                 *held = Some(Warm {
-                    session: fold(&tail.entries)?,
+                    session: Arc::new(fold(&tail.entries)?),
                     cursor: Cursor::START.after(&tail.entries),
                 });
             }
@@ -298,11 +300,11 @@ impl Core {
         };
         let before_cursor = log.cursor_at(first.saturating_sub(1)).unwrap_or(Cursor::START);
         Ok(Some(Done {
-            before: Some(Session::fold(before).map_err(errors::fold)?),
+            before: Some(Arc::new(Session::fold(before).map_err(errors::fold)?)),
             before_cursor,
             facts: facts.to_vec(),
             entries: entries.to_vec(),
-            now_session: Session::fold(&log.facts).map_err(errors::fold)?,
+            now_session: Arc::new(Session::fold(&log.facts).map_err(errors::fold)?),
             now: log.now,
         }))
     }
@@ -319,8 +321,8 @@ fn compensates(session: &Session, outages: &Known) -> bool {
     session.ended().is_none() && newest(outages) > session.outages_seen()
 }
 
-pub(super) fn append(session: &mut Session, fact: &Fact) -> Result<(), Refusal> {
-    session.append(fact).map_err(errors::fold)
+pub(super) fn append(session: &mut Arc<Session>, fact: &Fact) -> Result<(), Refusal> {
+    Arc::make_mut(session).append(fact).map_err(errors::fold)
 }
 
 pub(super) fn fold(entries: &[Entry]) -> Result<Session, Refusal> {

@@ -19,19 +19,19 @@ impl Core {
     /// Judges a request on a copy of the session; in the pool for searches when the server has to find a move.
     pub(super) async fn apply(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         request: Request,
         now: Instant,
         outages: &Known,
-    ) -> Result<(Session, Applied), Refusal> {
-        let mut next = session.clone();
+    ) -> Result<(Arc<Session>, Applied), Refusal> {
+        let mut next = Arc::clone(session);
         if !searches(session, now) {
-            let applied = next.apply(&request, now, outages);
+            let applied = Arc::make_mut(&mut next).apply(&request, now, outages);
             return Ok((next, applied));
         }
         let outages = Arc::clone(outages);
         self.search(move || {
-            let applied = next.apply(&request, now, &outages);
+            let applied = Arc::make_mut(&mut next).apply(&request, now, &outages);
             (next, applied)
         })
         .await
@@ -40,13 +40,13 @@ impl Core {
     /// Fires what has passed on a copy of the session; in the pool for searches when the server has to find a move.
     pub(super) async fn advance(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         now: Instant,
         outages: &Known,
-    ) -> Result<(Session, Vec<Fact>), Refusal> {
-        let mut next = session.clone();
+    ) -> Result<(Arc<Session>, Vec<Fact>), Refusal> {
+        let mut next = Arc::clone(session);
         if !searches(session, now) {
-            let (facts, _) = next.advance(now, outages);
+            let (facts, _) = Arc::make_mut(&mut next).advance(now, outages);
             return Ok((next, facts));
         }
         // A search that takes a while is committed before the next one begins.
@@ -56,7 +56,7 @@ impl Core {
         };
         let outages = Arc::clone(outages);
         self.search(move || {
-            let (facts, _) = next.advance(until, &outages);
+            let (facts, _) = Arc::make_mut(&mut next).advance(until, &outages);
             (next, facts)
         })
         .await

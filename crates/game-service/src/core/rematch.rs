@@ -43,7 +43,7 @@ impl Core {
         let wanted = rematch(&fresh.session, next);
         // A dry run: players are claimed only for what would be accepted.
         let accepted = ask.request(&fresh.session).is_some_and(|request| {
-            let mut judged = fresh.session.clone();
+            let mut judged = Session::clone(&fresh.session);
             matches!(
                 judged.apply(&request, fresh.now, &[]).outcome,
                 Outcome::Accepted(_)

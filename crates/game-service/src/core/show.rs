@@ -1,5 +1,7 @@
 //! What viewers get to see: who may look, and how late (S-24, S-27).
 
+use std::sync::Arc;
+
 use tablemate_protocol::convert::{Reason, Refusal, event as wire_event, session as wire_session, time};
 use tablemate_protocol::v1;
 use tablemate_session::event::{self, EventView};
@@ -18,7 +20,7 @@ pub(crate) struct Shown {
     /// Who looks.
     pub viewer: Viewer,
     /// The session, as of then.
-    pub session: Session,
+    pub session: Arc<Session>,
     /// Where its log stood then.
     pub cursor: Cursor,
     /// The shard's clock now.
@@ -64,7 +66,7 @@ impl Core {
         if delay > Millis::ZERO {
             let log = self.log(id).await?;
             let len = log.len_as_of(delay);
-            shown.session = Session::fold(log.facts.iter().take(len)).map_err(errors::fold)?;
+            shown.session = Arc::new(Session::fold(log.facts.iter().take(len)).map_err(errors::fold)?);
             shown.cursor = log.cursor_at(len as u64).unwrap_or(Cursor::START);
             shown.now = log.now;
         }
@@ -95,7 +97,18 @@ impl Core {
     pub fn receipt(&self, done: Done, viewer: Viewer) -> Result<v1::Receipt, Refusal> {
         let id = done.now_session.id();
         let first = done.before_cursor.sequence.saturating_add(1);
-        let (_, events) = event::read(done.before, &done.facts, viewer).map_err(errors::fold)?;
+        let events = match done.facts.as_slice() {
+            // The usual command makes one fact, and both sides of it are here.
+            [fact] if done.now_session.sequence() == first => {
+                EventView::of(done.before.as_deref(), &done.now_session, fact, viewer)
+                    .map(|event| vec![event])
+            }
+            facts => {
+                let before = done.before.map(Arc::unwrap_or_clone);
+                event::read(before, facts, viewer).map(|(_, events)| events)
+            }
+        }
+        .map_err(errors::fold)?;
         Ok(v1::Receipt {
             first_sequence: first,
             last_sequence: done.before_cursor.sequence.saturating_add(events.len() as u64),

@@ -13,8 +13,8 @@ use tablemate_store::Cursor;
 /// A session and where in its log this copy stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Warm {
-    /// The fold of the log up to `cursor`.
-    pub session: Session,
+    /// The fold of the log up to `cursor`; shared with those who only read it.
+    pub session: Arc<Session>,
     /// Where the copy stands.
     pub cursor: Cursor,
 }

@@ -1,5 +1,7 @@
 //! Commits: facts encoded, chained, and appended if the log is as it was when they were judged.
 
+use std::sync::Arc;
+
 use tablemate_protocol::convert::Refusal;
 use tablemate_session::fact::Fact;
 use tablemate_session::session::Session;
@@ -26,7 +28,7 @@ pub(crate) enum Begun {
     /// Created by this call.
     Created {
         /// The session.
-        session: Box<Session>,
+        session: Arc<Session>,
         /// Its first facts.
         facts: Vec<Fact>,
         /// Their entries.
@@ -53,6 +55,7 @@ impl Core {
                 .unwrap_or_else(|| self.stores.sessions.now(id.shard()));
             let newest_known = outages.last().map_or(0, |outage| outage.id);
             let (session, facts) = make(now, newest_known)?;
+            let session = Arc::new(session);
             let slot = self.warm.slot(id);
             let mut held = slot.lock().await;
             let entries = chain(Cursor::START.tag, codec::encode(Instant::ZERO, &facts));
@@ -70,20 +73,19 @@ impl Core {
             match self.commit(&commit).await? {
                 CommitAnswer::Committed { now } => {
                     *held = Some(Warm {
-                        session: session.clone(),
+                        session: Arc::clone(&session),
                         cursor: commit.after(),
                     });
                     return Ok(Begun::Created {
-                        session: Box::new(session),
+                        session,
                         facts,
                         entries: commit.entries,
                         now,
                     });
                 }
                 CommitAnswer::Conflict { entries } => {
-                    let found = fold(&entries)?;
                     *held = Some(Warm {
-                        session: found,
+                        session: Arc::new(fold(&entries)?),
                         cursor: Cursor::START.after(&entries),
                     });
                     return Ok(Begun::Exists);
@@ -99,7 +101,7 @@ impl Core {
     pub(super) async fn fired(
         &self,
         held: &mut Option<Warm>,
-        next: Session,
+        next: Arc<Session>,
         facts: &[Fact],
         now: Instant,
         outages: &Known,
@@ -112,7 +114,7 @@ impl Core {
     pub(super) async fn write(
         &self,
         held: &mut Option<Warm>,
-        next: Session,
+        next: Arc<Session>,
         facts: &[Fact],
         now: Instant,
         judged_before: Option<Instant>,

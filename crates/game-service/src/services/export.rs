@@ -1,5 +1,7 @@
 //! Transcripts of games.
 
+use std::sync::Arc;
+
 use tablemate_engine::game::{Move, Position, Start};
 use tablemate_engine::reversi::ggf;
 use tablemate_engine::{Colour, reversi};
@@ -55,12 +57,12 @@ pub(super) async fn game(
 }
 
 /// The session when a game of its series had ended.
-fn at_end_of(log: &Log, number: u32) -> Result<Session, Refusal> {
+fn at_end_of(log: &Log, number: u32) -> Result<Arc<Session>, Refusal> {
     let end = log.facts.iter().position(
         |fact| matches!(&fact.kind, FactKind::GameEnded(result) if u32::from(result.game) == number),
     );
     let facts = log.facts.iter().take(end.map_or(log.facts.len(), |end| end + 1));
-    Session::fold(facts).map_err(errors::fold)
+    Session::fold(facts).map(Arc::new).map_err(errors::fold)
 }
 
 fn to_ggf(session: &Session, game: &Game, result: Option<&GameResult>) -> String {

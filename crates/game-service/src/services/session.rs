@@ -31,7 +31,10 @@ impl SessionServer {
     async fn command(&self, parsed: Result<Parsed, Faults>) -> Result<Option<v1::Receipt>, Status> {
         let Parsed { session, player, ask } = parsed?;
         let done = match &ask.command {
-            Command::MakeOffer { .. } | Command::AnswerOffer { .. } => self.core.offer(session, ask).await?,
+            // Boxed: what a rematch takes is much, and would make the future of every move as large.
+            Command::MakeOffer { .. } | Command::AnswerOffer { .. } => {
+                Box::pin(self.core.offer(session, ask)).await?
+            }
             _ => self.core.command(session, &ask).await?,
         };
         let seat = done.now_session.seat_of(&player);

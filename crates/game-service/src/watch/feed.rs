@@ -61,7 +61,7 @@ pub(super) struct Feed {
     watches: Arc<Watches>,
     live: Subscription<Live>,
     id: SessionId,
-    session: Session,
+    session: Arc<Session>,
     cursor: Cursor,
     present: [bool; 2],
 }
@@ -153,9 +153,9 @@ impl Feed {
 
     fn take_in(&mut self, beats: &broadcast::Sender<Beat>, entries: Vec<Entry>) -> Result<(), Refusal> {
         let facts = decode(self.session.last_instant(), &entries)?;
-        let mut session = self.session.clone();
+        let mut session = Arc::clone(&self.session);
         for fact in &facts {
-            session.append(fact).map_err(errors::fold)?;
+            Arc::make_mut(&mut session).append(fact).map_err(errors::fold)?;
         }
         let start = self.cursor;
         self.cursor = start.after(&entries);
@@ -217,7 +217,7 @@ impl Feed {
                 self.take_in(beats, missed)
             }
         } else {
-            self.session = Session::fold(&log.facts).map_err(errors::fold)?;
+            self.session = Arc::new(Session::fold(&log.facts).map_err(errors::fold)?);
             self.cursor = Cursor::START.after(&log.entries);
             tell(beats, Beat::Lost);
             Ok(())

@@ -53,7 +53,7 @@ pub(super) struct Watcher {
     delay: Millis,
     sender: Sender,
     /// The session as far as it was told; `None` before the first event.
-    told: Option<Session>,
+    told: Option<Arc<Session>>,
     /// Where the log stood then.
     told_cursor: Cursor,
     /// What is known and waits to be old enough to be told.
@@ -207,7 +207,7 @@ impl Watcher {
         self.told = if told.is_empty() {
             None
         } else {
-            Some(Session::fold(told).map_err(errors::fold)?)
+            Some(Arc::new(Session::fold(told).map_err(errors::fold)?))
         };
         self.told_cursor = cursor;
         self.queue.clear();
@@ -254,14 +254,14 @@ impl Watcher {
             };
             let before = self.told.take();
             let after = match &before {
-                None => Session::begin(&fact).map_err(errors::fold)?,
+                None => Arc::new(Session::begin(&fact).map_err(errors::fold)?),
                 Some(before) => {
-                    let mut after = before.clone();
-                    after.append(&fact).map_err(errors::fold)?;
+                    let mut after = Arc::clone(before);
+                    Arc::make_mut(&mut after).append(&fact).map_err(errors::fold)?;
                     after
                 }
             };
-            let event = EventView::of(before.as_ref(), &after, &fact, self.viewer).map_err(errors::fold)?;
+            let event = EventView::of(before.as_deref(), &after, &fact, self.viewer).map_err(errors::fold)?;
             self.told = Some(after);
             self.told_cursor = self.told_cursor.after(std::slice::from_ref(&entry));
             let event = self.core.event(self.id, &event, &entry);
