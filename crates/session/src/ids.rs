@@ -36,6 +36,8 @@ pub enum IdError {
 
 /// Bytes of a [`SessionId`] or [`TicketId`]: two of the shard, ten of a keyed hash.
 const ID_BYTES: usize = 12;
+/// Characters of its text: five bits each.
+const ID_TEXT_BYTES: usize = 20;
 
 macro_rules! hashed_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -65,6 +67,13 @@ macro_rules! hashed_id {
                 &self.0
             }
 
+            /// The id as text: ASCII.
+            fn text(&self) -> [u8; ID_TEXT_BYTES] {
+                let mut text = [0; ID_TEXT_BYTES];
+                BASE32HEX_NOPAD.encode_mut(&self.0, &mut text);
+                text.map(|byte| byte.to_ascii_lowercase())
+            }
+
             /// The id with exactly these bytes.
             #[must_use]
             pub fn from_bytes(bytes: [u8; ID_BYTES]) -> Self {
@@ -80,17 +89,20 @@ macro_rules! hashed_id {
                     return Err(IdError::Empty);
                 }
                 // Only the canonical spelling is an id, so that one session has one name in every key and log.
-                let bytes = BASE32HEX_NOPAD
-                    .decode(text.to_ascii_uppercase().as_bytes())
+                let given: [u8; ID_TEXT_BYTES] =
+                    text.as_bytes().try_into().map_err(|_| IdError::Malformed)?;
+                let mut bytes = [0; ID_BYTES];
+                BASE32HEX_NOPAD
+                    .decode_mut(&given.map(|byte| byte.to_ascii_uppercase()), &mut bytes)
                     .map_err(|_| IdError::Malformed)?;
-                let id = Self(bytes.try_into().map_err(|_| IdError::Malformed)?);
-                if id.to_string() == text { Ok(id) } else { Err(IdError::Malformed) }
+                let id = Self(bytes);
+                if id.text() == given { Ok(id) } else { Err(IdError::Malformed) }
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&BASE32HEX_NOPAD.encode(&self.0).to_ascii_lowercase())
+                f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
             }
         }
 

@@ -11,6 +11,7 @@ use crate::ids::SessionId;
 use crate::limits;
 use crate::player::Player;
 use crate::reason::Reason;
+use crate::requests::Digest;
 use crate::seat::Seat;
 use crate::secret::{GuessNumber, RequestHash};
 use crate::session::{CreateError, OpenOffer, Phase, Session};
@@ -136,61 +137,57 @@ impl Session {
         Some(self.creation.secret.request_hash(request.by.seat()?, id))
     }
 
-    /// What stands for the arguments of a command when its request id comes again.
-    fn digest_of_command(&self, command: &Command) -> u64 {
+    /// What stands for a command when its request id comes again.
+    fn digest_of_command(&self, command: &Command) -> Digest {
         match command {
             Command::Join { player, ready, .. } => self.digest_join(player, *ready),
             Command::SetReady { ready, number } => {
-                self.digest(SET_READY, [u64::from(*ready), number_code(*number)])
+                Digest::new(SET_READY, u32::from(*ready), number_code(*number))
             }
             Command::Play { ply, mv } => {
                 let kind = self.settings().game.kind();
-                let code = Move::parse(kind, mv).map_or(u64::MAX, |mv| u64::from(mv.code()));
-                self.digest(PLAY, [u64::from(*ply), code])
+                let code = Move::parse(kind, mv).map_or(NO_MOVE, |mv| mv.code());
+                Digest::new(PLAY, *ply, code)
             }
-            Command::Resign => self.digest(RESIGN, [0, 0]),
-            Command::MakeOffer { kind, .. } => self.digest(MAKE_OFFER, [kind_code(*kind), 0]),
+            Command::Resign => Digest::new(RESIGN, 0, 0),
+            Command::MakeOffer { kind, .. } => Digest::new(MAKE_OFFER, kind_code(*kind), 0),
             Command::AnswerOffer { offer, accept, .. } => {
-                self.digest(ANSWER_OFFER, [u64::from(offer.0), u64::from(*accept)])
+                Digest::new(ANSWER_OFFER, offer.0, u32::from(*accept))
             }
-            Command::WithdrawOffer { offer } => self.digest(WITHDRAW_OFFER, [u64::from(offer.0), 0]),
-            Command::Leave => self.digest(LEAVE, [0, 0]),
+            Command::WithdrawOffer { offer } => Digest::new(WITHDRAW_OFFER, offer.0, 0),
+            Command::Leave => Digest::new(LEAVE, 0, 0),
             Command::Absent { .. } | Command::Present { .. } | Command::CloseRematch | Command::Abort => {
-                self.digest(OTHER, [0, 0])
+                Digest::new(OTHER, 0, 0)
             }
         }
     }
 
     /// The same for the command that made this fact as its first one. Asked before the fact is taken in.
-    pub(crate) fn digest_of_fact(&self, fact: &Fact) -> u64 {
+    pub(crate) fn digest_of_fact(&self, fact: &Fact) -> Digest {
         match &fact.kind {
             FactKind::Joined { player, ready } => self.digest_join(player, *ready),
-            FactKind::Readied { number, .. } => self.digest(SET_READY, [1, number_code(number.0)]),
-            FactKind::Unreadied { .. } => self.digest(SET_READY, [0, 0]),
+            FactKind::Readied { number, .. } => Digest::new(SET_READY, 1, number_code(number.0)),
+            FactKind::Unreadied { .. } => Digest::new(SET_READY, 0, 0),
             FactKind::Moved { mv, .. } => {
                 let ply = self.game_on().map_or(0, |game| game.ply);
-                self.digest(PLAY, [u64::from(ply), u64::from(mv.code())])
+                Digest::new(PLAY, ply, mv.code())
             }
-            FactKind::GameEnded(_) => self.digest(RESIGN, [0, 0]),
-            FactKind::Offered { kind, .. } => self.digest(MAKE_OFFER, [kind_code(*kind), 0]),
+            FactKind::GameEnded(_) => Digest::new(RESIGN, 0, 0),
+            FactKind::Offered { kind, .. } => Digest::new(MAKE_OFFER, kind_code(*kind), 0),
             FactKind::OfferAccepted {
                 kind, by_offer: true, ..
-            } => self.digest(MAKE_OFFER, [kind_code(*kind), 0]),
-            FactKind::OfferAccepted { offer, .. } => self.digest(ANSWER_OFFER, [u64::from(offer.0), 1]),
-            FactKind::OfferDeclined { offer } => self.digest(ANSWER_OFFER, [u64::from(offer.0), 0]),
-            FactKind::OfferWithdrawn { offer } => self.digest(WITHDRAW_OFFER, [u64::from(offer.0), 0]),
-            FactKind::Left { .. } => self.digest(LEAVE, [0, 0]),
-            _ => self.digest(OTHER, [0, 0]),
+            } => Digest::new(MAKE_OFFER, kind_code(*kind), 0),
+            FactKind::OfferAccepted { offer, .. } => Digest::new(ANSWER_OFFER, offer.0, 1),
+            FactKind::OfferDeclined { offer } => Digest::new(ANSWER_OFFER, offer.0, 0),
+            FactKind::OfferWithdrawn { offer } => Digest::new(WITHDRAW_OFFER, offer.0, 0),
+            FactKind::Left { .. } => Digest::new(LEAVE, 0, 0),
+            _ => Digest::new(OTHER, 0, 0),
         }
     }
 
-    fn digest(&self, command: u64, [one, two]: [u64; 2]) -> u64 {
-        self.creation.secret.digest(&[command, one, two], None)
-    }
-
-    fn digest_join(&self, player: &Player, ready: bool) -> u64 {
-        let parts = [JOIN, u64::from(ready)];
-        self.creation.secret.digest(&parts, Some(&player.id))
+    fn digest_join(&self, player: &Player, ready: bool) -> Digest {
+        let hash = self.creation.secret.digest_join(&player.id, ready);
+        Digest::of_hash(JOIN, hash)
     }
 
     fn stale(&self) -> Reason {
@@ -209,18 +206,21 @@ impl Session {
     }
 }
 
-// Codes of commands in their digests. Stable: an index is rebuilt from old logs.
-const JOIN: u64 = 1;
-const SET_READY: u64 = 2;
-const PLAY: u64 = 3;
-const RESIGN: u64 = 4;
-const MAKE_OFFER: u64 = 5;
-const ANSWER_OFFER: u64 = 6;
-const WITHDRAW_OFFER: u64 = 7;
-const LEAVE: u64 = 8;
-const OTHER: u64 = 9;
+// Kinds of commands in their digests.
+const JOIN: u8 = 1;
+const SET_READY: u8 = 2;
+const PLAY: u8 = 3;
+const RESIGN: u8 = 4;
+const MAKE_OFFER: u8 = 5;
+const ANSWER_OFFER: u8 = 6;
+const WITHDRAW_OFFER: u8 = 7;
+const LEAVE: u8 = 8;
+const OTHER: u8 = 9;
 
-const fn kind_code(kind: OfferKind) -> u64 {
+/// What stands for a text that is no move: no move has this code.
+const NO_MOVE: u32 = u32::MAX;
+
+const fn kind_code(kind: OfferKind) -> u32 {
     match kind {
         OfferKind::Exit => 1,
         OfferKind::Draw => 2,
@@ -228,8 +228,8 @@ const fn kind_code(kind: OfferKind) -> u64 {
     }
 }
 
-fn number_code(number: Option<u8>) -> u64 {
-    number.map_or(0, |number| u64::from(number) + 1)
+fn number_code(number: Option<u8>) -> u32 {
+    number.map_or(0, |number| u32::from(number) + 1)
 }
 
 impl Draft<'_> {

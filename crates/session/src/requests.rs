@@ -3,18 +3,48 @@
 //! A session is copied before each command, so the index is a chain of shared chunks with a small tail by value:
 //! copying it costs one reference count, finding in it a scan of at most a few thousand numbers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::secret::RequestHash;
 
 const CHUNK: usize = 16;
 
+/// A command's kind and arguments, in short: equal for equal commands and, joins by different players aside, for no
+/// others. Kept in memory only. Shows nothing when printed, because a number of 猜先 may be in it (S-29).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Digest {
+    kind: u8,
+    arguments: [u32; 2],
+}
+
+impl Digest {
+    /// The digest of a command of this kind.
+    pub const fn new(kind: u8, one: u32, two: u32) -> Self {
+        Self {
+            kind,
+            arguments: [one, two],
+        }
+    }
+
+    /// The digest of a command of this kind with arguments that only a hash can stand for.
+    pub const fn of_hash(kind: u8, hash: u64) -> Self {
+        Self::new(kind, hash as u32, (hash >> 32) as u32)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
 /// An accepted request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     hash: u64,
     /// Stands for the command's arguments.
-    pub digest: u64,
+    pub digest: Digest,
     /// The sequence of its first fact.
     pub first: u64,
     /// How many facts it made.
@@ -35,7 +65,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub fn insert(&mut self, hash: RequestHash, digest: u64, first: u64, count: u8) {
+    pub fn insert(&mut self, hash: RequestHash, digest: Digest, first: u64, count: u8) {
         if usize::from(self.tail_len) == CHUNK {
             self.older = Some(Arc::new(Chunk {
                 entries: self.tail,
