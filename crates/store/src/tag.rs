@@ -28,7 +28,10 @@ impl Tag {
     pub fn next(self, payload: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0).update(payload);
-        let hash = hasher.finalize();
+        Self::of(&hasher.finalize())
+    }
+
+    fn of(hash: &blake3::Hash) -> Self {
         let mut tag = [0; TAG_BYTES];
         tag.copy_from_slice(&hash.as_bytes()[..TAG_BYTES]);
         Self(tag)
@@ -49,9 +52,12 @@ impl Entry {
     /// The entry of `payload` after `before`.
     #[must_use]
     pub fn new(before: Tag, payload: &[u8]) -> Self {
+        // What is hashed is as long as what is stored: only the tags differ.
         let mut bytes = Vec::with_capacity(TAG_BYTES + payload.len());
-        bytes.extend_from_slice(&before.next(payload).0);
+        bytes.extend_from_slice(&before.0);
         bytes.extend_from_slice(payload);
+        let tag = Tag::of(&blake3::hash(&bytes));
+        bytes[..TAG_BYTES].copy_from_slice(&tag.0);
         Self(bytes.into())
     }
 
