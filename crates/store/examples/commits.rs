@@ -95,10 +95,12 @@ async fn play(stores: Stores, caller: usize, counts: Arc<Counts>) -> Vec<Duratio
         let session = store.deployment().session_id("bench", &request);
         let mut cursor = Cursor::START;
         for fact in 0..FACTS {
-            if counts.stop.load(Ordering::Relaxed) {
-                return latencies;
-            }
             loop {
+                if counts.stop.load(Ordering::Relaxed) {
+                    return latencies;
+                }
+                // The embedded store answers at once: let the others, and the time, have their turn.
+                tokio::task::yield_now().await;
                 let now = store.now(session.shard());
                 let is_last = fact + 1 == FACTS;
                 let commit = Commit {
@@ -122,8 +124,6 @@ async fn play(stores: Stores, caller: usize, counts: Arc<Counts>) -> Vec<Duratio
                         latencies.push(asked.elapsed());
                         counts.commits.fetch_add(1, Ordering::Relaxed);
                         cursor = commit.after();
-                        // The embedded store answers at once: let the others have their turn.
-                        tokio::task::yield_now().await;
                         break;
                     }
                     CommitAnswer::NowRefused { .. } => {

@@ -38,11 +38,12 @@ impl RedisStore {
             self.keys.outages(shard),
             self.keys.outbox(shard),
         ];
-        let mut call = Call::new(&SCRIPTS.commit, keys)
-            .number(commit.expected.sequence)
-            .bytes(&commit.expected.tag.0)
-            .number(commit.now.0)
-            .number(commit.last_instant.0);
+        let call = Call::new(&SCRIPTS.commit, keys);
+        let call = match commit.expected.sequence.checked_sub(1) {
+            Some(last) => call.number(last).bytes(&commit.expected.tag.0),
+            None => call.number(0).bytes(b""),
+        };
+        let mut call = call.number(commit.now.0).number(commit.last_instant.0);
         call = match commit.judged_before {
             Some(deadline) => call.number(deadline.0),
             None => call.bytes(b""),

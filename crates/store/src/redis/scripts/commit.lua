@@ -1,20 +1,24 @@
 -- One change of one session, in one round trip.
 -- KEYS: log, index, pulse, outages, outbox
 local log, index, pulse_key, outages, outbox = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sequence, tag = tonumber(ARGV[1]), ARGV[2]
+-- Index and tag of the entry that the caller believes to be the last; no tag before the first.
+local last, tag = ARGV[1], ARGV[2]
 local at, last_instant, judged_before = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local known_outage, threshold, window = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local next_deadline, member, message = ARGV[9], ARGV[10], ARGV[11]
 local count = tonumber(ARGV[12])
 local first, outbox_first = 13, 13 + count
 
--- Does the log end where the caller thinks it does?
-local length = redis.call('LLEN', log)
-if not holds(log, length, sequence, tag) then
-  return {'diverged'}
+-- Does the log end where the caller thinks it does? (Numbers are given to commands as texts: Redis would write them out
+-- as floating point.)
+local after = redis.call('LRANGE', log, last, '-1')
+if tag ~= '' then
+  local entry = table.remove(after, 1)
+  if not entry or string.sub(entry, 1, TAG_BYTES) ~= tag then
+    return {'diverged'}
+  end
 end
-if length > sequence then
-  local after = redis.call('LRANGE', log, sequence, -1)
+if #after > 0 then
   local own = true
   for i = 1, count do
     if after[i] ~= ARGV[first + i - 1] then
@@ -46,10 +50,8 @@ if judged_before and at <= judged_before and judged_before < now then
   return {'deadline', now}
 end
 
--- May everything be written that is about to be?
-redis.call('ZSCORE', index, member)
+-- May everything be written that is about to be, besides the first write, which can still fail as a whole?
 must('RPUSH', log, '')
-must('ZADD', index, '0', member)
 must('SET', pulse_key, '')
 must('SPUBLISH', log, '')
 local results = #ARGV - outbox_first + 1
@@ -59,14 +61,14 @@ if results > 0 then
   must('SPUBLISH', outbox, '')
 end
 
+redis.call('ZADD', index, next_deadline, member)
+
+-- From here on nothing can fail.
 redis.call('SPUBLISH', log, message)
 if results > 0 then
   redis.call('SPUBLISH', outbox, '')
 end
-
--- From here on nothing can fail.
 redis.call('RPUSH', log, unpack(ARGV, first, outbox_first - 1))
-redis.call('ZADD', index, next_deadline, member)
 for i = outbox_first, #ARGV do
   redis.call('XADD', outbox, '*', 'e', ARGV[i])
 end

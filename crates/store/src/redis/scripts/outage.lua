@@ -2,7 +2,7 @@
 
 -- Number and end of the newest outage; 0 and 0 when there is none. Raises WRONGTYPE.
 local function newest_outage(outages)
-  local newest = redis.call('LINDEX', outages, -1)
+  local newest = redis.call('LINDEX', outages, '-1')
   if not newest then
     return 0, 0
   end
@@ -16,5 +16,5 @@ local function outages_after(outages, known)
   if missing <= 0 then
     return {}
   end
-  return redis.call('LRANGE', outages, -missing, -1)
+  return redis.call('LRANGE', outages, -missing, '-1')
 end
