@@ -26,6 +26,10 @@ use crate::commands::Command;
 use crate::exit::Exit;
 use crate::i18n::Lang;
 
+/// glibc's allocator took a sixth of the time of a move.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Two-player board games over gRPC.
 #[derive(Debug, Parser)]
 #[command(name = "tablemate", version, about, propagate_version = true)]

@@ -6,6 +6,10 @@ use anyhow::Context;
 use clap::Parser;
 use tablemate_game_service::{Args, Config, Listeners, run};
 
+/// glibc's allocator took a sixth of the time of a move.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What a wrong use of the command line ends with (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
 
