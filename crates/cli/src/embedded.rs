@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tablemate_game_service::{Game, PUBLIC_SERVICES, add_reflection, serve};
 use tablemate_matchmaker::{Matchmaker, Options};
+use tablemate_serve::Life;
 use tablemate_store::DeploymentWish;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -102,8 +103,17 @@ impl Embedded {
         let close = CancellationToken::new();
         let mut tasks = JoinSet::new();
         for (listener, routes) in [(listener, routes.routes()), (internal, internal_routes.routes())] {
-            let served = serve(listener, routes, game.guard(), close.clone().cancelled_owned());
-            tasks.spawn(async move { Ok(served.await?) });
+            let served = serve(
+                listener,
+                routes,
+                game.guard(),
+                Life::ageless(DRAIN),
+                close.clone(),
+            );
+            tasks.spawn(async move {
+                served.await;
+                Ok(())
+            });
         }
         let looped = matchmaker.loops();
         tasks.spawn(async move { Ok(looped.await?) });
@@ -142,7 +152,7 @@ impl Embedded {
             }
             Ok(())
         });
-        // A connection that never spoke holds a graceful end up for ever: not an error.
+        // Peers that do not answer are no error.
         drained.await.unwrap_or(Ok(()))
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Parser;
+use tablemate_serve::Life;
 use tablemate_session::Millis;
 use tablemate_store::DeploymentWish;
 use tablemate_store::hall_store::HallId;
@@ -84,7 +85,17 @@ pub struct Args {
     )]
     pub warm_sessions_max: String,
 
-    /// How long calls in flight may take to end at shutdown
+    /// After how many seconds, a tenth more or less, a connection is asked to end, so that load moves to new replicas; 0:
+    /// never
+    #[arg(
+        long,
+        env = "TABLEMATE_CONNECTION_AGE_SECONDS",
+        default_value = "1800",
+        value_name = "SECONDS"
+    )]
+    pub connection_age_seconds: String,
+
+    /// How long calls in flight may take to end at shutdown, and on a connection that was asked to end
     #[arg(
         long,
         env = "TABLEMATE_DRAIN_SECONDS",
@@ -109,8 +120,8 @@ pub struct Config {
     pub store: String,
     /// What the store must have been born with.
     pub wish: DeploymentWish,
-    /// How long calls in flight may take to end at shutdown.
-    pub drain: Duration,
+    /// How long connections live, and calls in flight may take to end at shutdown.
+    pub life: Life,
     /// The rest.
     pub options: Options,
 }
@@ -164,7 +175,7 @@ impl Default for Config {
             internal_listen: Some(any),
             store: "memory:".to_owned(),
             wish: DeploymentWish::default(),
-            drain: Duration::from_secs(10),
+            life: Life::default(),
             options: Options::default(),
         }
     }
@@ -213,6 +224,13 @@ impl Args {
             1,
             100_000_000,
         );
+        let age = number(
+            &mut bad,
+            "--connection-age-seconds",
+            &self.connection_age_seconds,
+            0,
+            7 * 24 * 3_600,
+        );
         let drain = number(&mut bad, "--drain-seconds", &self.drain_seconds, 0, 3_600);
         if !bad.is_empty() {
             return Err(bad);
@@ -226,7 +244,10 @@ impl Args {
                 outage_threshold,
                 ..DeploymentWish::default()
             },
-            drain: Duration::from_secs(drain),
+            life: Life {
+                age: (age > 0).then(|| Duration::from_secs(age)),
+                grace: Duration::from_secs(drain),
+            },
             options: Options {
                 hall,
                 retention: Millis::hours(retention),

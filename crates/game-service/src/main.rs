@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use tablemate_game_service::{Args, Config, Listeners, run};
+use tablemate_serve::signals;
 
 /// glibc's allocator took a sixth of the time of a move.
 #[global_allocator]
@@ -43,24 +44,8 @@ fn main() -> ExitCode {
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
+    let told_to_stop = signals()?;
     let listeners = Listeners::bind(&config).await.context("cannot listen")?;
-    run(config, listeners, ended()).await?;
+    run(config, listeners, told_to_stop).await?;
     Ok(())
-}
-
-/// Until the process is told to end.
-async fn ended() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminated.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = interrupted.await;
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tablemate_serve::{Life, UNREADY_TIME};
 use tablemate_store::{StoreError, Stores};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -44,9 +45,9 @@ pub enum RunError {
     /// The store could not be opened.
     #[error("cannot open the store")]
     Store(#[from] StoreError),
-    /// A listener or connection failed for good.
-    #[error("cannot serve")]
-    Transport(#[from] tonic::transport::Error),
+    /// A task of ours was lost.
+    #[error("a task ended badly")]
+    Task(#[from] tokio::task::JoinError),
     /// The API's descriptors are broken.
     #[error("cannot offer reflection")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -62,7 +63,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), RunError> {
     let stores = tablemate_store::connect(&config.store, config.wish).await?;
-    run_on(stores, config.options, config.drain, listeners, shutdown).await
+    run_on(stores, config.options, config.life, listeners, shutdown).await
 }
 
 /// Serves on stores that are open already.
@@ -72,7 +73,7 @@ pub async fn run(
 pub async fn run_on(
     stores: Stores,
     options: Options,
-    drain: Duration,
+    life: Life,
     listeners: Listeners,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), RunError> {
@@ -103,33 +104,49 @@ pub async fn run_on(
         if let Ok(address) = listener.local_addr() {
             tracing::info!(%address, internal, "serving");
         }
-        let stop = stopping.clone().cancelled_owned();
-        servers.spawn(serve(listener, routes.routes(), game.guard(), stop));
+        servers.spawn(serve(
+            listener,
+            routes.routes(),
+            game.guard(),
+            life,
+            stopping.clone(),
+        ));
     }
 
     let failed = tokio::select! {
         () = shutdown => None,
         ended = servers.join_next() => ended,
     };
-    tracing::info!(drain_seconds = drain.as_secs(), "stopping");
+    tracing::info!(drain_seconds = life.grace.as_secs(), "stopping");
     for (health, services) in &healths {
         not_serving(health, services).await;
     }
+    tokio::time::sleep(UNREADY_TIME.min(life.grace)).await;
+    // Streams end with a reason while their connections are still there; those end when all is said, or are cut off.
     game.close();
     stopping.cancel();
-    // A connection that never spoke can hold a graceful end up for ever: the drain has an end of its own.
-    let drained = tokio::time::timeout(drain, async {
-        game.stop(drain).await;
+    for (health, services) in &mut healths {
+        forget(health, services).await;
+    }
+    let drained = tokio::time::timeout(life.grace, async {
+        game.stop(life.grace).await;
         while servers.join_next().await.is_some() {}
     });
     if drained.await.is_err() {
-        tracing::warn!("connections did not end in time");
-        servers.abort_all();
+        tracing::warn!("not everything ended in time, the rest is cut off");
+        servers.shutdown().await;
         game.stop(Duration::ZERO).await;
     }
     match failed {
-        Some(Ok(Err(error))) => Err(error.into()),
+        Some(Err(error)) => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+/// Ends the streams of those who watch our health: they would use up the whole grace.
+async fn forget(health: &mut HealthReporter, services: &[&str]) {
+    for service in services.iter().chain(&[""]) {
+        health.clear_service_status(service).await;
     }
 }
 

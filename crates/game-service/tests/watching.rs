@@ -165,32 +165,6 @@ async fn streams_end_when_the_session_is_over_or_the_replica_goes() {
 }
 
 #[tokio::test]
-async fn shutdown_is_not_held_up_by_a_connection_that_never_spoke() {
-    let backend = common::Backend::new().await;
-    let options = tablemate_game_service::Options::default();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let listeners = tablemate_game_service::Listeners {
-        public: listener,
-        internal: None,
-    };
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let drain = std::time::Duration::from_millis(300);
-    let running = tokio::spawn(tablemate_game_service::run_on(
-        backend.stores.clone(),
-        options,
-        drain,
-        listeners,
-        async move {
-            let _ = stopped.await;
-        },
-    ));
-    let _idle = tokio::net::TcpStream::connect(address).await.unwrap();
-    stop.send(()).unwrap();
-    soon(running).await.unwrap().unwrap();
-}
-
-#[tokio::test]
 async fn s17_players_hear_who_is_there() {
     let service = Service::start().await;
     let session = service.playing("ann", "bob").await;

@@ -11,6 +11,7 @@ use tablemate_protocol::v1::{
     CancelTicketRequest, CancelTicketResponse, CreateTicketRequest, CreateTicketResponse, GetTicketRequest,
     GetTicketResponse, Ticket as WireTicket, WatchTicketRequest, WatchTicketResponse,
 };
+use tablemate_serve::Ending;
 use tablemate_session::{Millis, PlayerId, SessionId, TicketId};
 use tablemate_store::hall_store::{
     CancelAnswer, CreateTicketAnswer, HallId, MatchId, MatchState, NewTicket, Ticket, TicketState,
@@ -310,6 +311,7 @@ impl Api {
         id: TicketId,
         player: &PlayerId,
         out: &mpsc::Sender<Result<WatchTicketResponse, Status>>,
+        ending: &Ending,
     ) -> Result<(), Status> {
         // Subscribed before the first look: nothing is missed between them.
         let mut changes = self
@@ -345,6 +347,7 @@ impl Api {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return Err(errors::shutting_down().into()),
+                () = ending.begun() => return Err(errors::connection_ends().into()),
                 () = out.closed() => return Ok(()),
                 change = changes.next(), if subscribed => subscribed = change.is_some(),
                 () = tokio::time::sleep(WATCH_POLL) => {}
@@ -413,6 +416,7 @@ impl MatchmakingService for Api {
         request: Request<WatchTicketRequest>,
     ) -> Result<Response<Self::WatchTicketStream>, Status> {
         let budget = Budget::of(&request);
+        let ending = Ending::of(request.extensions());
         let request = request.into_inner();
         let mut faults = Faults::none();
         let named = named(&request.ticket_id, &request.player_id, &mut faults);
@@ -423,7 +427,7 @@ impl MatchmakingService for Api {
         let api = self.clone();
         tokio::spawn(async move {
             let _place = place;
-            if let Err(status) = api.watch(id, &player, &out).await {
+            if let Err(status) = api.watch(id, &player, &out, &ending).await {
                 // A watcher that is gone needs no reason.
                 let _ = out.send(Err(status)).await;
             }

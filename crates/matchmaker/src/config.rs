@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Parser;
+use tablemate_serve::Life;
 use tablemate_session::Millis;
 use tablemate_store::DeploymentWish;
 use tablemate_store::hall_store::HallId;
@@ -101,7 +102,17 @@ pub struct Args {
     )]
     pub outbox_hours: String,
 
-    /// How long calls in flight may take to end at shutdown
+    /// After how many seconds, a tenth more or less, a connection is asked to end, so that load moves to new replicas; 0:
+    /// never
+    #[arg(
+        long,
+        env = "TABLEMATE_CONNECTION_AGE_SECONDS",
+        default_value = "1800",
+        value_name = "SECONDS"
+    )]
+    pub connection_age_seconds: String,
+
+    /// How long calls in flight may take to end at shutdown, and on a connection that was asked to end
     #[arg(
         long,
         env = "TABLEMATE_DRAIN_SECONDS",
@@ -124,8 +135,8 @@ pub struct Config {
     pub store: String,
     /// What the store must have been born with.
     pub wish: DeploymentWish,
-    /// How long calls in flight may take to end at shutdown.
-    pub drain: Duration,
+    /// How long connections live, and calls in flight may take to end at shutdown.
+    pub life: Life,
     /// The rest.
     pub options: Options,
 }
@@ -162,7 +173,7 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             store: "memory:".to_owned(),
             wish: DeploymentWish::default(),
-            drain: Duration::from_secs(10),
+            life: Life::default(),
             options: Options::default(),
         }
     }
@@ -208,6 +219,13 @@ impl Args {
         let fire_limit = number(&mut bad, "--fire-limit", &self.fire_limit, 1, 1_000);
         let fire_parallel = number(&mut bad, "--fire-parallel", &self.fire_parallel, 1, 1_024);
         let outbox = number(&mut bad, "--outbox-hours", &self.outbox_hours, 1, 24 * 7);
+        let age = number(
+            &mut bad,
+            "--connection-age-seconds",
+            &self.connection_age_seconds,
+            0,
+            7 * 24 * 3_600,
+        );
         let drain = number(&mut bad, "--drain-seconds", &self.drain_seconds, 0, 3_600);
         if !bad.is_empty() {
             return Err(bad);
@@ -219,7 +237,10 @@ impl Args {
                 shards: shards.and_then(|shards| u16::try_from(shards).ok()),
                 ..DeploymentWish::default()
             },
-            drain: Duration::from_secs(drain),
+            life: Life {
+                age: (age > 0).then(|| Duration::from_secs(age)),
+                grace: Duration::from_secs(drain),
+            },
             options: Options {
                 hall,
                 game_services,

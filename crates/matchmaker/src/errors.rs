@@ -67,6 +67,15 @@ pub(crate) fn overloaded() -> Refusal {
     Refusal::new(Reason::Overloaded, "too much at once, nothing was done").retry_after(RETRY_AFTER)
 }
 
+/// The connection has served its time.
+pub(crate) fn connection_ends() -> Refusal {
+    Refusal::new(
+        Reason::ShuttingDown,
+        "this connection has served its time: go on over another one",
+    )
+    .retry_after(Duration::from_millis(10))
+}
+
 /// This replica stops.
 pub(crate) fn shutting_down() -> Refusal {
     Refusal::new(

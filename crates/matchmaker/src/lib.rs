@@ -24,4 +24,4 @@ mod tickets;
 
 pub use config::{Args, Config, Options};
 pub use loops::LoopConfig;
-pub use serve::{Matchmaker, RunError, run, run_on, signals};
+pub use serve::{Matchmaker, RunError, run, run_on};

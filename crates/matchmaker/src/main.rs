@@ -4,7 +4,8 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use tablemate_matchmaker::{Args, Config, run, signals};
+use tablemate_matchmaker::{Args, Config, run};
+use tablemate_serve::signals;
 use tokio::net::TcpListener;
 
 /// glibc's allocator took a sixth of the time of a move.

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use tablemate_protocol::FILE_DESCRIPTOR_SET;
 use tablemate_protocol::v1::matchmaking_service_server::{self, MatchmakingServiceServer};
+use tablemate_serve::UNREADY_TIME;
 use tablemate_store::{StoreError, Stores};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
+use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
+use tower::ServiceBuilder;
 use tracing::{info, warn};
 
 use crate::api::Api;
@@ -24,10 +25,6 @@ use crate::matches::Matches;
 use crate::metrics::Metrics;
 use crate::settlement::{Releaser, Settler};
 
-/// How long probes may take to notice that this replica takes no new work, before its port closes.
-const UNREADY_TIME: Duration = Duration::from_millis(100);
-/// After how long a silent connection is asked whether it is there, and how long it may think.
-const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The largest request: settings with the longest list of viewers fit many times.
 const REQUEST_BYTES_MAX: usize = 256 * 1_024;
 
@@ -37,9 +34,6 @@ pub enum RunError {
     /// The store cannot be opened, or gives no name to this worker.
     #[error("cannot open the store")]
     Store(#[from] StoreError),
-    /// The server failed.
-    #[error("cannot serve")]
-    Server(#[from] tonic::transport::Error),
     /// The service's own descriptors cannot be served.
     #[error("cannot offer reflection")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -54,7 +48,6 @@ pub struct Matchmaker {
     api: Api,
     tools: Tools,
     stop_streams: CancellationToken,
-    stop_loops: CancellationToken,
 }
 
 impl Matchmaker {
@@ -73,7 +66,7 @@ impl Matchmaker {
         let lifetime = options.ticket_lifetime;
         let matches = Matches::new(&stores, hall.clone(), games.clone(), lifetime, metrics.clone());
         let releaser = Releaser::new(&stores, hall.clone(), metrics.clone());
-        let (stop_streams, stop_loops) = (CancellationToken::new(), CancellationToken::new());
+        let stop_streams = CancellationToken::new();
         let api = Api::new(
             &stores,
             hall.clone(),
@@ -93,13 +86,13 @@ impl Matchmaker {
             releaser,
             metrics,
             config: Arc::new(options.loops),
-            stop: stop_loops.clone(),
+            leave: CancellationToken::new(),
+            stop: CancellationToken::new(),
         };
         Self {
             api,
             tools,
             stop_streams,
-            stop_loops,
         }
     }
 
@@ -117,15 +110,15 @@ impl Matchmaker {
         loops::run(self.tools.clone())
     }
 
-    /// Ends watch streams with a reason, and the loops; their shards go to other workers at once.
+    /// Ends watch streams with a reason, and the loops as soon as other workers look after their shards.
     pub fn stop(&self) {
         self.stop_streams.cancel();
-        self.stop_loops.cancel();
+        self.tools.leave.cancel();
     }
 }
 
 /// Serves on `listener` until `shutdown`: readiness off, streams ended, shards handed over, calls in flight awaited for
-/// at most `config.drain`.
+/// at most `config.life.grace`.
 ///
 /// # Errors
 /// [`RunError`] when it cannot start, or failed.
@@ -152,7 +145,7 @@ pub async fn run_on(
         info!(%address, hall = config.options.hall.as_str(), "matchmaker listens");
     }
     let matchmaker = Matchmaker::new(config.options, stores);
-    let (health, health_service) = tonic_health::server::health_reporter();
+    let (mut health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<MatchmakingServiceServer<Api>>().await;
     let reflection = || {
         tonic_reflection::server::Builder::configure()
@@ -168,41 +161,42 @@ pub async fn run_on(
     // Older tools ask for the alpha version only.
     let reflection_alpha = reflection().build_v1alpha()?;
     let close = CancellationToken::new();
-    // Said here, not to the server: that has no say about connections it did not accept.
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let server = Server::builder()
-        // A watcher whose machine is gone says nothing: it is asked.
-        .http2_keepalive_interval(Some(KEEP_ALIVE))
-        .http2_keepalive_timeout(Some(KEEP_ALIVE))
-        .layer(tablemate_telemetry::server_trace_layer())
+    let mut routes = Routes::builder();
+    routes
         .add_service(health_service)
         .add_service(reflection_v1)
         .add_service(reflection_alpha)
-        .add_service(matchmaker.service())
-        .serve_with_incoming_shutdown(incoming, close.clone().cancelled_owned());
-    let mut server = tokio::spawn(server);
+        .add_service(matchmaker.service());
+    let service = ServiceBuilder::new()
+        .layer(tablemate_telemetry::server_trace_layer())
+        .service(routes.routes().prepare());
+    let mut server = tokio::spawn(tablemate_serve::serve(
+        listener,
+        service,
+        config.life,
+        close.clone(),
+    ));
     let mut loops = tokio::spawn(matchmaker.loops());
 
     tokio::select! {
         () = shutdown => {}
-        ended = &mut server => return ended?.map_err(RunError::from),
+        ended = &mut server => return Ok(ended?),
         ended = &mut loops => return ended?.map_err(RunError::from),
     }
     info!("matchmaker stops");
-    unready(&health).await;
+    unready(&mut health, config.life.grace).await;
     matchmaker.stop();
     close.cancel();
-    let drained = tokio::time::timeout(config.drain, async {
+    let drained = tokio::time::timeout(config.life.grace, async {
         let served = (&mut server).await;
         let looped = (&mut loops).await;
-        served??;
+        served?;
         looped??;
         Ok::<_, RunError>(())
     });
     match drained.await {
         Ok(ended) => ended,
         Err(_) => {
-            // An idle connection that never spoke can hold a graceful end up for ever.
             warn!("not everything ended in time, the rest is cut off");
             server.abort();
             loops.abort();
@@ -211,25 +205,14 @@ pub async fn run_on(
     }
 }
 
-async fn unready(health: &HealthReporter) {
+/// Says that no new work is taken, and gives probes a moment to hear it.
+async fn unready(health: &mut HealthReporter, grace: Duration) {
     health.set_not_serving::<MatchmakingServiceServer<Api>>().await;
     // The process as a whole: what a probe asks for that names no service.
     health.set_service_status("", ServingStatus::NotServing).await;
-    tokio::time::sleep(UNREADY_TIME).await;
-}
-
-/// SIGTERM and Ctrl-C, heard from this call on; the future ends at the first of them.
-///
-/// # Errors
-/// When the operating system does not let us hear them.
-pub fn signals() -> std::io::Result<impl Future<Output = ()> + Send> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminated = signal(SignalKind::terminate())?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminated.recv() => {}
-            _ = interrupted.recv() => {}
-        }
-    })
+    tokio::time::sleep(UNREADY_TIME.min(grace)).await;
+    // The streams of those who watch our health would use up the whole grace.
+    for service in [matchmaking_service_server::SERVICE_NAME, ""] {
+        health.clear_service_status(service).await;
+    }
 }

@@ -23,7 +23,7 @@ pub struct Args {
 /// Runs the command: serves until Ctrl-C or SIGTERM.
 pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
     // Heard from the start, so that a signal during the start is not lost.
-    let signals = tablemate_matchmaker::signals()?;
+    let signals = tablemate_serve::signals()?;
     let mut embedded = Embedded::start(&args.store, &args.listen).await?;
     println!("{}", words::started(lang, embedded.address(), &args.store));
     tokio::select! {

@@ -83,6 +83,15 @@ pub(crate) fn shutting_down() -> Refusal {
     .retry_after(Duration::from_millis(10))
 }
 
+/// The connection has served its time.
+pub(crate) fn connection_ends() -> Refusal {
+    Refusal::new(
+        Reason::ShuttingDown,
+        "this connection has served its time: go on over another one",
+    )
+    .retry_after(Duration::from_millis(10))
+}
+
 /// Too many streams are open.
 pub(crate) fn too_many_streams() -> Refusal {
     Refusal::new(Reason::Overloaded, "too many streams are open").retry_after(Duration::from_secs(1))

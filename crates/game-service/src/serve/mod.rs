@@ -2,47 +2,32 @@
 
 mod guard;
 
-use std::future::Future;
-use std::time::Duration;
-
 use tablemate_protocol::FILE_DESCRIPTOR_SET;
+use tablemate_serve::Life;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use tonic::service::{Routes, RoutesBuilder};
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
+use tower::ServiceBuilder;
 
 pub use guard::{Guard, GuardLayer};
 
 /// The largest request: far more than any valid one needs.
 pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
-/// How many calls one connection may have open at once, streams included.
-const STREAMS_A_CONNECTION_MAX: u32 = 4_096;
 
-/// How often a silent connection is asked whether it is there, and how long it may take to say so.
-const KEEPALIVE: Duration = Duration::from_secs(20);
-
-/// Serves routes on a bound listener until `shutdown`; then calls in flight end. An idle connection can keep that from
-/// ending for ever, so callers bound it by a time.
-///
-/// # Errors
-/// When the transport fails.
+/// Serves routes on a bound listener until `stop`, then ends the connections within their grace. Dropping the future
+/// cuts them off.
 pub async fn serve(
     listener: TcpListener,
     routes: Routes,
     guard: GuardLayer,
-    shutdown: impl Future<Output = ()> + Send,
-) -> Result<(), tonic::transport::Error> {
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    Server::builder()
-        .max_concurrent_streams(Some(STREAMS_A_CONNECTION_MAX))
-        // A peer that vanished must not hold its streams open.
-        .http2_keepalive_interval(Some(KEEPALIVE))
-        .http2_keepalive_timeout(Some(KEEPALIVE))
+    life: Life,
+    stop: CancellationToken,
+) {
+    let service = ServiceBuilder::new()
         .layer(tablemate_telemetry::server_trace_layer())
         .layer(guard)
-        .add_routes(routes)
-        .serve_with_incoming_shutdown(incoming, shutdown)
-        .await
+        .service(routes.prepare());
+    tablemate_serve::serve(listener, service, life, stop).await;
 }
 
 /// Adds reflection of these services (full names), in both versions that clients ask for.

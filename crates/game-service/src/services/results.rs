@@ -13,6 +13,7 @@ use tablemate_protocol::storage::v1 as stored;
 use tablemate_protocol::v1;
 use tablemate_protocol::v1::result_service_server::ResultService;
 use tablemate_protocol::v1::stream_results_response::Entry;
+use tablemate_serve::Ending;
 use tablemate_session::{Instant, SessionId};
 use tablemate_store::session_store::OutboxCursor;
 use tokio::sync::mpsc;
@@ -46,6 +47,7 @@ impl ResultService for ResultServer {
         &self,
         request: Request<v1::StreamResultsRequest>,
     ) -> Result<Response<Self::StreamResultsStream>, Status> {
+        let ending = Ending::of(request.extensions());
         let wire = request.into_inner();
         let deployment = self.core.stores.sessions.deployment();
         let places = if wire.cursor.is_empty() {
@@ -59,6 +61,12 @@ impl ResultService for ResultServer {
             return Err(errors::too_many_streams().into());
         }
         let (sender, receiver) = mpsc::channel(QUEUE);
+        // Kept for the last message, so that a reader who is slow does not hold up a replica that stops.
+        let last_word = sender
+            .clone()
+            .reserve_owned()
+            .await
+            .map_err(|_| errors::contended())?;
         let reading = Reading {
             core: Arc::clone(&self.core),
             places,
@@ -66,15 +74,14 @@ impl ResultService for ResultServer {
         };
         let closing = self.core.closing.clone();
         self.tasks.spawn(async move {
-            let sender = reading.sender.clone();
             let ended = tokio::select! {
                 biased;
                 () = closing.cancelled() => Err(errors::shutting_down()),
+                () = ending.begun() => Err(errors::connection_ends()),
                 ended = reading.run(wire.follow) => ended,
             };
             if let Err(refusal) = ended {
-                // A reader that is gone hears nothing, and need not.
-                let _ = sender.send(Err(refusal.into())).await;
+                last_word.send(Err(refusal.into()));
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))

@@ -7,6 +7,7 @@ use futures::Stream;
 use tablemate_protocol::convert::{Faults, Reason, Refusal, event, ids, session};
 use tablemate_protocol::v1::session_service_server::SessionService;
 use tablemate_protocol::v1::{self};
+use tablemate_serve::Ending;
 use tablemate_session::command::Command;
 use tablemate_session::seat::Seat;
 use tablemate_session::view::Viewer;
@@ -197,9 +198,10 @@ impl SessionService for SessionServer {
         &self,
         request: Request<v1::WatchSessionRequest>,
     ) -> Answer<Self::WatchSessionStream> {
+        let ending = Ending::of(request.extensions());
         let wire = request.into_inner();
         let (id, viewer) = looking(&wire.session_id, &wire.viewer_id)?;
-        let stream = self.watches.open(id, viewer, &wire.cursor).await?;
+        let stream = self.watches.open(id, viewer, &wire.cursor, ending).await?;
         Ok(Response::new(Box::pin(stream)))
     }
 

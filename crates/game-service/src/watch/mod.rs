@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::Stream;
 use tablemate_protocol::convert::{Faults, Reason};
 use tablemate_protocol::v1;
+use tablemate_serve::Ending;
 use tablemate_session::{PlayerId, SessionId};
 use tablemate_store::Cursor;
 use tokio::sync::{broadcast, mpsc};
@@ -51,6 +52,7 @@ impl Watches {
         id: SessionId,
         viewer: Option<PlayerId>,
         cursor: &str,
+        ending: Ending,
     ) -> Result<impl Stream<Item = Result<v1::WatchSessionResponse, Status>> + Send + use<>, Status> {
         if self.core.closing.is_cancelled() {
             return Err(errors::shutting_down().into());
@@ -85,7 +87,7 @@ impl Watches {
             .await
             .map_err(|_| errors::contended())?;
         let watcher = Watcher::new(Arc::clone(&self.core), id, viewer, delay, sender);
-        self.tasks.spawn(watcher.run(start, beats, last_word));
+        self.tasks.spawn(watcher.run(start, beats, last_word, ending));
         Ok(ReceiverStream::new(receiver))
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tablemate_protocol::convert::{Refusal, time};
 use tablemate_protocol::v1;
 use tablemate_protocol::v1::watch_session_response::Message;
+use tablemate_serve::Ending;
 use tablemate_session::event::EventView;
 use tablemate_session::fact::Fact;
 use tablemate_session::session::Session;
@@ -78,12 +79,19 @@ impl Watcher {
     }
 
     /// Tells until the stream ends.
-    pub async fn run(mut self, start: Start, beats: broadcast::Receiver<Beat>, last_word: LastWord) {
+    pub async fn run(
+        mut self,
+        start: Start,
+        beats: broadcast::Receiver<Beat>,
+        last_word: LastWord,
+        ending: Ending,
+    ) {
         let closing = self.core.closing.clone();
         self.core.metrics.stream_opened();
         let ended = tokio::select! {
             biased;
             () = closing.cancelled() => Err(End::Reason(v1::WatchEndReason::ResumeElsewhere)),
+            () = ending.begun() => Err(End::Reason(v1::WatchEndReason::ResumeElsewhere)),
             ended = self.tell_all(start, beats) => ended,
         };
         let why = match ended {

@@ -19,6 +19,7 @@ use tablemate_protocol::v1::player_service_client::PlayerServiceClient;
 use tablemate_protocol::v1::result_service_client::ResultServiceClient;
 use tablemate_protocol::v1::session_service_client::SessionServiceClient;
 use tablemate_protocol::v1::{self};
+use tablemate_serve::Life;
 use tablemate_store::testing::RedisServer;
 use tablemate_store::{DeploymentWish, EmbeddedStore, Stores};
 use tokio::net::TcpListener;
@@ -103,7 +104,7 @@ impl Service {
         let ended = tokio::spawn(run_on(
             backend.stores.clone(),
             options,
-            Duration::from_secs(5),
+            Life::ageless(Duration::from_secs(5)),
             listeners,
             async move {
                 let _ = stopped.await;

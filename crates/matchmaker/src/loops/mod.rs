@@ -28,6 +28,9 @@ use crate::metrics::Metrics;
 use crate::settlement::{Releaser, Settler};
 pub use ownership::Ownership;
 
+/// How long after the others' next heartbeat a leaving worker still works: until they have begun.
+const HANDED_OVER: Duration = Duration::from_millis(100);
+
 /// How the loops run. The defaults suit everything that is not a test.
 #[derive(Clone, Debug)]
 pub struct LoopConfig {
@@ -81,6 +84,9 @@ pub(crate) struct Tools {
     pub releaser: Releaser,
     pub metrics: Metrics,
     pub config: Arc<LoopConfig>,
+    /// Cancelled when this worker has to hand its shards over.
+    pub leave: CancellationToken,
+    /// Cancelled when the loops have to stop: after the handing over.
     pub stop: CancellationToken,
 }
 
@@ -95,7 +101,8 @@ impl Tools {
     }
 }
 
-/// Runs all loops until `tools.stop` is cancelled; then hands the shards over at once.
+/// Runs all loops until `tools.leave` is cancelled; then hands the shards over: this worker leaves the list at once, and
+/// works on until every other one has read the list anew, so that nobody's deadline waits meanwhile.
 ///
 /// # Errors
 /// The store's, when this worker cannot get a name.
@@ -127,17 +134,25 @@ pub(crate) async fn run(tools: Tools) -> Result<()> {
     }
     tasks.spawn(settlement::wake(tools.clone(), wakers));
     tasks.spawn(hall::run(tools.clone(), ownership.clone()));
-    tasks.spawn(janitor::run(tools.clone(), ownership));
+    tasks.spawn(janitor::run(tools.clone(), ownership.clone()));
     tasks.close();
-    tools.stop.cancelled().await;
-    leave(&tools, &me).await;
+    tools.leave.cancelled().await;
+    if leave(&tools, &me).await && !ownership.is_alone() {
+        tokio::time::sleep(tools.config.heartbeat.saturating_add(HANDED_OVER)).await;
+    }
+    tools.stop.cancel();
     tasks.wait().await;
     Ok(())
 }
 
-/// Tells the others that this worker is gone, so that they need not wait for its lease to end.
-async fn leave(tools: &Tools, me: &WorkerId) {
-    if let Err(error) = tools.stores.workers.leave(me).await {
-        tracing::warn!(%error, "the other workers have to wait for this one's lease to end");
+/// Tells the others that this worker goes, so that they need not wait for its lease to end. Gives whether somebody hears
+/// it.
+async fn leave(tools: &Tools, me: &WorkerId) -> bool {
+    match tools.stores.workers.leave(me).await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(%error, "the other workers have to wait for this one's lease to end");
+            false
+        }
     }
 }

@@ -58,6 +58,13 @@ impl Ownership {
         news
     }
 
+    /// Whether no other worker is known.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
+        list.workers.iter().all(|worker| *worker == self.me)
+    }
+
     /// Whether this worker looks after the shard.
     #[must_use]
     pub fn owns(&self, shard: u16) -> bool {
@@ -91,7 +98,7 @@ fn hall_of(worker: &WorkerId) -> &str {
     worker.as_str().split_once('/').map_or("", |(hall, _)| hall)
 }
 
-/// Heartbeats until the loops stop.
+/// Heartbeats until this worker leaves.
 pub(super) async fn run(tools: Tools, ownership: Ownership) {
     let mut trouble = Trouble::with("heartbeat of this worker");
     let lease = tools.config.heartbeat.saturating_mul(LEASE_HEARTBEATS);
@@ -100,7 +107,7 @@ pub(super) async fn run(tools: Tools, ownership: Ownership) {
         let alive = tools.stores.workers.heartbeat(&ownership.me, lease).await;
         // Without an answer the old list is as good as any: to look after too much is harmless.
         if let Some(workers) = trouble.note(alive)
-            && !tools.stop.is_cancelled()
+            && !tools.leave.is_cancelled()
             && ownership.set(workers.clone())
         {
             info!(
@@ -109,10 +116,14 @@ pub(super) async fn run(tools: Tools, ownership: Ownership) {
                 "workers alive"
             );
         }
-        if !tools.sleep(jittered(tools.config.heartbeat)).await {
-            // A heartbeat may have been on its way when this worker left.
-            let _ = tools.stores.workers.leave(&ownership.me).await;
-            return;
+        tokio::select! {
+            biased;
+            () = tools.leave.cancelled() => {
+                // A heartbeat may have been on its way when this worker left.
+                let _ = tools.stores.workers.leave(&ownership.me).await;
+                return;
+            }
+            () = tokio::time::sleep(jittered(tools.config.heartbeat)) => {}
         }
     }
 }

@@ -71,7 +71,8 @@ impl Service {
         let running = tokio::spawn(async move {
             let server = tonic::transport::Server::builder().add_service(service);
             let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
-            Ok(server.serve_with_incoming_shutdown(incoming, stop).await?)
+            server.serve_with_incoming_shutdown(incoming, stop).await.unwrap();
+            Ok(())
         });
         let client = MatchmakingServiceClient::connect(format!("http://{address}"))
             .await

@@ -11,6 +11,7 @@ use tablemate_protocol::v1::{
     GameKind, GetPlayerRequest, GetSessionRequest, LeaveSessionRequest, ListGamesRequest, Player, PlayerGame,
     ResignRequest, Session,
 };
+use tablemate_serve::Life;
 use tablemate_session::SessionId;
 use tablemate_store::testing::RedisServer;
 use tablemate_store::{Cursor, DeploymentWish, Read, RedisStore, Stores};
@@ -51,7 +52,13 @@ impl Games {
         };
         let options = tablemate_game_service::Options::default();
         let stop = token.clone().cancelled_owned();
-        tokio::spawn(run_on(stores, options, Duration::ZERO, listeners, stop));
+        tokio::spawn(run_on(
+            stores,
+            options,
+            Life::ageless(Duration::ZERO),
+            listeners,
+            stop,
+        ));
         let channel = Channel::from_shared(public_url).unwrap().connect().await.unwrap();
         let internal_url = format!("http://{internal_address}");
         Self {
