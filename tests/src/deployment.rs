@@ -48,6 +48,7 @@ pub struct Deployment {
     /// The store.
     pub redis: RedisServer,
     games: Vec<GameAddresses>,
+    matchmaking: Vec<SocketAddr>,
     shards: Option<u16>,
     /// Arguments that every process gets.
     shared: Vec<String>,
@@ -73,6 +74,7 @@ impl Deployment {
             matchmakers: Vec::new(),
             redis: RedisServer::start(),
             games: Vec::new(),
+            matchmaking: Vec::new(),
             shards: shape.shards,
             shared,
             folder: TempDir::new()?,
@@ -88,6 +90,7 @@ impl Deployment {
             deployment.game_services.push(process);
         }
         for number in 0..shape.matchmakers {
+            deployment.matchmaking.push(local(free_port()?));
             let process = deployment.matchmaker(number)?;
             deployment.matchmakers.push(process);
         }
@@ -114,7 +117,7 @@ impl Deployment {
     }
 
     fn matchmaker(&self, number: usize) -> Result<Process> {
-        let address = local(free_port()?);
+        let address = self.matchmaking[number];
         let mut arguments = vec![
             format!("--listen={address}"),
             format!("--store={}", self.redis.url()),
@@ -139,6 +142,15 @@ impl Deployment {
     /// When it does not start.
     pub fn restart_game_service(&mut self, number: usize) -> Result<()> {
         self.game_services[number] = self.game_service(number)?;
+        Ok(())
+    }
+
+    /// Starts a matchmaker that has ended again, on its old address.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn restart_matchmaker(&mut self, number: usize) -> Result<()> {
+        self.matchmakers[number] = self.matchmaker(number)?;
         Ok(())
     }
 

@@ -20,6 +20,7 @@ use tablemate_protocol::v1::{
     FireDueResponse, ReversiSettings, SessionSettings, VoidSessionRequest, VoidSessionResponse,
     session_settings,
 };
+use tablemate_serve::Life;
 use tablemate_session::RequestId;
 use tablemate_store::DeploymentWish;
 use tokio::net::TcpListener;
@@ -90,7 +91,7 @@ async fn main() -> anyhow::Result<()> {
     tokio::spawn(run_on(
         stores.clone(),
         options,
-        Duration::ZERO,
+        Life::ageless(Duration::ZERO),
         listeners,
         std::future::pending(),
     ));

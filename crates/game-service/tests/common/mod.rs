@@ -88,6 +88,10 @@ impl Service {
     }
 
     pub async fn start_with(backend: Backend, options: Options) -> Self {
+        Self::start_for(backend, options, Life::ageless(Duration::from_secs(5))).await
+    }
+
+    pub async fn start_for(backend: Backend, options: Options, life: Life) -> Self {
         let any = || TcpListener::bind("127.0.0.1:0");
         let (public, internal) = (any().await.unwrap(), any().await.unwrap());
         let channel = |listener: &TcpListener| {
@@ -104,7 +108,7 @@ impl Service {
         let ended = tokio::spawn(run_on(
             backend.stores.clone(),
             options,
-            Life::ageless(Duration::from_secs(5)),
+            life,
             listeners,
             async move {
                 let _ = stopped.await;
