@@ -4,8 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use futures::StreamExt;
-use tablemate_client::{UpdateKind, WatchFrom};
+use tablemate_client::{UpdateKind, WatchFrom, v1};
 use tablemate_tests::{Deployment, Shape, Table, binary, unrated};
 
 /// How long a process may take to end: its drain of 10 s and what comes before and after it.
@@ -64,7 +63,16 @@ fn a_rollout_one_by_one_is_seen_by_nobody() -> Result<()> {
         String::from_utf8_lossy(&output.stderr)
     );
     ensure!(printed.contains("violations: 0"), "no violation");
-    ensure!(!printed.contains("refused or failed"), "retries absorb all");
+    // The games that are left at the end are resigned by both players at once, some of them while the other moves.
+    let failed = printed.split_once("refused or failed:").map_or("", |(_, rest)| {
+        rest.split("violations").next().unwrap_or_default()
+    });
+    for line in failed.lines().filter(|line| !line.trim().is_empty()) {
+        ensure!(
+            line.contains(" SESSION_ENDED: "),
+            "retries absorb all but: {line}"
+        );
+    }
     ensure!(
         longest < Duration::from_secs(5),
         "peers that answer do not use the drain up: {longest:?}"
@@ -89,35 +97,32 @@ async fn connections_that_have_served_their_time_are_seen_by_nobody() -> Result<
         while let Some(update) = watch.next().await {
             if let UpdateKind::Event(event) = update?.kind {
                 events += 1;
-                if matches!(
-                    event.kind,
-                    Some(tablemate_client::v1::event::Kind::SessionEnded(_))
-                ) {
+                if matches!(event.kind, Some(v1::event::Kind::SessionEnded(_))) {
                     break;
                 }
             }
         }
         anyhow::Ok((watch, events))
     });
-    let mut position =
-        tablemate_engine::game::Position::from(tablemate_engine::reversi::Start::Crossed.position());
     let started = Instant::now();
-    let (mut seat, mut ply) = (1, 1);
     let mut sequence = begun;
     while started.elapsed() < Duration::from_secs(6) {
-        let mv = position.legal_moves().next().context("the game goes on")?;
-        position = position.play(mv)?.0;
-        let receipt = table.play(&client, seat, ply, &mv.to_string()).await?;
+        let asked = v1::ListLegalMovesRequest {
+            session_id: table.session.clone(),
+            viewer_id: String::new(),
+        };
+        let legal = client.list_legal_moves(asked).await?;
+        let turn = legal.turn.context("the game goes on")?;
+        let receipt = table.play(&client, turn.seat, turn.ply, &legal.moves[0]).await?;
         ensure!(
             receipt.first_sequence == sequence + 1,
             "{receipt:?} after {sequence}"
         );
         sequence = receipt.last_sequence;
-        (seat, ply) = (3 - seat, ply + 1);
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
     client
-        .leave_session(tablemate_client::v1::LeaveSessionRequest {
+        .leave_session(v1::LeaveSessionRequest {
             session_id: table.session.clone(),
             player_id: table.players[0].clone(),
             ..Default::default()

@@ -114,6 +114,6 @@ async fn deadlines_fire_in_time_while_matchmakers_are_replaced_one_by_one() {
         late.len(),
         late.last()
     );
-    assert!(late.len() > SESSIONS * 5, "{}", late.len());
+    assert!(late.len() > SESSIONS * 3, "{}", late.len());
     assert!(overdue * 50 < late.len(), "{overdue} of {}: {late:?}", late.len());
 }
