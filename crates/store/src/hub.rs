@@ -65,11 +65,9 @@ impl<K: Hash + Eq + Clone + Send + Unpin + 'static, T: Clone + Send + Unpin + 's
         }
     }
 
-    /// Hands `message` to every channel.
-    pub(crate) fn publish_to_all(&self, message: impl Fn() -> T) {
-        for sender in lock(&self.channels).values() {
-            let _ = sender.send(message());
-        }
+    /// The channels that somebody listens to.
+    pub(crate) fn channels(&self) -> Vec<K> {
+        lock(&self.channels).keys().cloned().collect()
     }
 
     /// Whether anybody listens to the channel.

@@ -32,7 +32,7 @@ pub use embedded::EmbeddedStore;
 pub use error::{Result, StoreError};
 pub use hall_store::HallStore;
 pub use player_store::PlayerStore;
-pub use redis::RedisStore;
+pub use redis::{RedisSettings, RedisStore, RedisUrl};
 pub use session_store::{Commit, CommitAnswer, Outage, Read, SessionStore};
 pub use tag::{Entry, Tag, chain};
 pub use worker_store::WorkerStore;
@@ -69,18 +69,57 @@ impl Stores {
     }
 }
 
-/// Opens the store that `url` names: `memory:` (in this process, not shared) or `redis://host:port/`.
+/// Which store, from its URL. It shows itself without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// `memory:`: in this process, not shared.
+    Memory,
+    /// A Redis: `redis://host:port/`, `redis+sentinel://host:port,host:port/service`,
+    /// `redis+cluster://host:port,host:port/`, and the same with `rediss` for TLS.
+    Redis(Box<RedisUrl>),
+}
+
+impl std::str::FromStr for StoreUrl {
+    type Err = StoreError;
+
+    fn from_str(url: &str) -> Result<Self> {
+        match url {
+            "memory:" => Ok(Self::Memory),
+            url if RedisUrl::knows(url) => Ok(Self::Redis(Box::new(url.parse()?))),
+            _ => Err(StoreError::BadUrl {
+                why:
+                    "it begins with none of memory:, redis://, rediss://, redis+sentinel://, redis+cluster://"
+                        .to_owned(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory:"),
+            Self::Redis(url) => url.fmt(f),
+        }
+    }
+}
+
+/// Opens the store that `url` names, see [`StoreUrl`].
 ///
 /// # Errors
 /// [`StoreError::BadUrl`], [`StoreError::Unavailable`], or [`StoreError::Incompatible`] when the deployment was born
-/// with other settings than wished for.
+/// with other settings than wished for or the server is unfit to keep games.
 pub async fn connect(url: &str, wish: DeploymentWish) -> Result<Stores> {
-    if url == "memory:" {
-        Ok(Stores::of(&Arc::new(EmbeddedStore::open(wish)?)))
-    } else if url.starts_with("redis://") {
-        Ok(Stores::of(&Arc::new(RedisStore::open(url, wish).await?)))
-    } else {
-        let why = "it begins with neither memory: nor redis://".to_owned();
-        Err(StoreError::BadUrl { why })
+    open(&url.parse()?, wish).await
+}
+
+/// Opens a store.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn open(url: &StoreUrl, wish: DeploymentWish) -> Result<Stores> {
+    match url {
+        StoreUrl::Memory => Ok(Stores::of(&Arc::new(EmbeddedStore::open(wish)?))),
+        StoreUrl::Redis(url) => Ok(Stores::of(&Arc::new(RedisStore::open_at(url, wish).await?))),
     }
 }

@@ -305,8 +305,17 @@ pub trait SessionStore: Send + Sync + 'static {
     /// trip; the answer is what every other process has seen committed.
     async fn read(&self, session: SessionId, known: Cursor, known_outage: u64) -> Result<Read>;
 
+    /// What was read of this session is as durable as a commit's acknowledgement says: nothing more to do where commits
+    /// wait for nothing. Who answers from the log that something was done before asks for this first.
+    async fn confirm(&self, session: SessionId) -> Result<()> {
+        let _ = session;
+        Ok(())
+    }
+
     /// Says that a game service can write to these shards; appends an outage where nobody could for longer than the
     /// threshold. Game services pulse every shard once a second.
+    ///
+    /// Shards that could not be reached are left out of the answer; it is an error when none could.
     async fn pulse(&self, shards: &[u16]) -> Result<Vec<Pulse>>;
 
     /// The sessions whose deadline has passed (deadline < now), at most `limit`, without those that wait for their

@@ -39,8 +39,14 @@ pub(super) enum Observed {
     Ahead,
 }
 
-/// The estimate.
+/// The estimate of one shard's clock.
 pub(super) struct Clock(Mutex<Probe>);
+
+impl Clone for Clock {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(*lock(&self.0)))
+    }
+}
 
 impl Clock {
     /// The estimate from the first answer.

@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use tablemate_session::{Millis, PlayerId, SessionId, TicketId};
 
+use super::fault::Effect;
 use super::keys;
-use super::link::{Call, Effect};
+use super::link::Call;
 use super::reply::Reply;
 use super::scripts::{SCRIPTS, Script};
 use super::{RedisStore, unknown_answer};

@@ -49,6 +49,11 @@ impl ShardKeys {
         key
     }
 
+    /// The slot of all keys of a shard.
+    pub(super) fn slot(&self, shard: u16) -> u16 {
+        crate::shards::slot(&self.tags.get(usize::from(shard)).copied().unwrap_or_default())
+    }
+
     pub(super) fn log(&self, session: SessionId) -> Vec<u8> {
         self.key(session.shard(), b's', member(&session))
     }

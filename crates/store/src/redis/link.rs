@@ -1,40 +1,75 @@
-//! The connection to Redis: one multiplexed connection that reconnects, bounded waits, errors by what they mean.
+//! The way to Redis, whatever its shape: a command goes to the server that serves its slot, is tried again where that is
+//! safe, and an error says whether something may have been done.
 
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant as Monotonic};
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
-use redis::{Client, Cmd, IntoConnectionInfo, ProtocolVersion, RedisError, ServerErrorKind, Value};
+use redis::{Cmd, Value};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 
-use super::scripts::{SCRIPTS, Script};
+use super::dial::{Dial, NoConnection, Purpose, Pushed, SharedDial};
+use super::fault::{Effect, Fault};
+use super::node::Node;
+use super::scripts::Script;
+use super::topology::{Resolver, Topology};
+use super::url::{Address, RedisUrl, Shape};
 use crate::error::{Result, StoreError};
+use crate::hub::lock;
 
-/// How long one answer may take.
-const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long making a connection may take.
-const CONNECTION_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long one operation may take with all its tries, waiting for a reconnection included.
-const BUDGET: Duration = Duration::from_secs(2);
-/// How often an operation is tried.
-const TRIES_MAX: usize = 3;
-/// How long to wait before another try.
-const RETRY_DELAY: Duration = Duration::from_millis(30);
-/// After how long unacknowledged data ends a connection.
-const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
+/// The waits between tries: the first, doubled up to the last.
+const BACKOFF_FIRST: Duration = Duration::from_millis(8);
+const BACKOFF_LAST: Duration = Duration::from_millis(200);
+/// How many redirections are followed without a wait.
+const REDIRECTIONS_MAX: u32 = 4;
+/// How often a single server that is a replica is tried.
+const REPLICA_TRIES: u32 = 4;
+/// How often the servers are asked who serves what, at most.
+const REFRESH_MIN: Duration = Duration::from_millis(30);
+/// How often they are asked when nothing seems wrong. Sentinels often: a master that was replaced may still answer.
+const SENTINELS_EVERY: Duration = Duration::from_secs(1);
+const CLUSTER_EVERY: Duration = Duration::from_secs(10);
+/// How long to wait before a Sentinel is listened to again.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
-/// What an operation does, for what a missing answer means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It only reads.
-    Reads,
-    /// It may change something. All such operations can be repeated: they tell when they were done before.
-    Writes,
+/// Where a command belongs: its slot, and a key of that slot that nothing else uses.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) slot: u16,
+    mark: Vec<u8>,
+}
+
+impl Place {
+    /// Of a key.
+    pub(super) fn of(key: &[u8]) -> Self {
+        let tag = hash_tag(key);
+        let mut mark = Vec::with_capacity(tag.len() + 3);
+        mark.push(b'{');
+        mark.extend_from_slice(tag);
+        mark.extend_from_slice(b"}w");
+        Self {
+            slot: crate::shards::slot(tag),
+            mark,
+        }
+    }
+}
+
+/// The part of a key that decides its slot.
+fn hash_tag(key: &[u8]) -> &[u8] {
+    let tagged = || {
+        let open = key.iter().position(|byte| *byte == b'{')?;
+        let rest = key.get(open + 1..)?;
+        let close = rest.iter().position(|byte| *byte == b'}')?;
+        rest.get(..close).filter(|tag| !tag.is_empty())
+    };
+    tagged().unwrap_or(key)
 }
 
 /// A script with its keys and arguments, ready to be sent: `EVALSHA hash count key… arg…`.
 pub(super) struct Call {
     script: &'static Script,
     command: Cmd,
+    place: Place,
 }
 
 impl Call {
@@ -46,10 +81,16 @@ impl Call {
         let mut command = Cmd::with_capacity(24, 512);
         let keys = keys.into_iter();
         command.arg("EVALSHA").arg(script.hash.as_str()).arg(keys.len());
+        let mut place = None;
         keys.for_each(|key| {
+            place.get_or_insert_with(|| Place::of(&key));
             command.arg(key);
         });
-        Self { script, command }
+        Self {
+            script,
+            command,
+            place: place.unwrap_or_else(|| Place::of(&[])),
+        }
     }
 
     pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
@@ -77,235 +118,507 @@ impl Call {
     }
 }
 
-/// What is sent in one trip.
-#[derive(Clone, Copy)]
-enum Request<'a> {
-    /// A script, by its hash.
-    Script(&'a Call),
-    /// Several commands, and how many.
-    Pipeline(&'a redis::Pipeline, usize),
-    /// A plain command.
-    Command(&'a Cmd),
+/// What is to be done, and where.
+struct Request<'a> {
+    what: &'static str,
+    effect: Effect,
+    command: &'a Cmd,
+    /// The script, if the command is one.
+    call: Option<&'a Call>,
+    to: To<'a>,
+    purpose: Purpose,
 }
 
-impl Request<'_> {
-    async fn send(self, manager: &mut ConnectionManager) -> redis::RedisResult<Value> {
-        match self {
-            Self::Command(command) => answer(manager.send_packed_command(command).await),
-            Self::Pipeline(pipeline, count) => manager
-                .send_packed_commands(pipeline, 0, count)
-                .await
-                .map(Value::Array),
-            Self::Script(call) => match answer(manager.send_packed_command(&call.command).await) {
-                Err(error) if is_noscript(&error) => {
-                    // The server has forgotten its scripts (a restart): this one comes along.
-                    answer(manager.send_packed_command(&call.with_text()).await)
-                }
-                other => other,
-            },
+#[derive(Clone, Copy)]
+enum To<'a> {
+    /// Whoever serves it.
+    Place(&'a Place),
+    /// This master and no other.
+    Node(&'a Arc<Node>),
+}
+
+/// An answer, who gave it, and when it was here.
+pub(super) struct Answered {
+    pub(super) value: Value,
+    pub(super) received: Monotonic,
+}
+
+struct Inner {
+    dial: SharedDial,
+    resolver: Resolver,
+    shape: Shape,
+    topology: RwLock<Arc<Topology>>,
+    /// When who serves what was last asked for.
+    asked: tokio::sync::Mutex<Option<Monotonic>>,
+    /// The topology's version, for those who must act on a change.
+    version: watch::Sender<u64>,
+    /// Somebody thinks that it is time to ask.
+    doubt: Arc<tokio::sync::Notify>,
+    /// Servers that commands were sent on to while a slot moved, beside the masters.
+    guests: Mutex<Vec<Arc<Node>>>,
+    tasks: Mutex<Vec<tokio::task::JoinHandle<()>>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        for task in self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            task.abort();
         }
     }
 }
 
-/// Makes an error of what the server calls one.
-fn answer(answer: redis::RedisResult<Value>) -> redis::RedisResult<Value> {
-    answer.and_then(|value| value.extract_error())
-}
-
-/// The connection.
+/// The way to Redis. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Link {
-    client: Client,
-    manager: ConnectionManager,
-}
+pub(super) struct Link(Arc<Inner>);
 
 impl Link {
-    /// Connects, and loads all scripts.
-    pub(super) async fn open(url: &str) -> Result<Self> {
-        let bad_url = |error: RedisError| StoreError::BadUrl {
-            why: error.category().to_owned(),
-        };
-        let info = url.into_connection_info().map_err(bad_url)?;
-        let keepalive = TcpKeepalive::new()
-            .with_time(Duration::from_secs(10))
-            .with_interval(Duration::from_secs(3));
-        let tcp = TcpSettings::default()
-            .set_keepalive(keepalive)
-            .set_user_timeout(TCP_USER_TIMEOUT);
-        // RESP2 lost a command on a killed connection where RESP3 lost none.
-        let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        let info = info.set_tcp_settings(tcp).set_redis_settings(settings);
-        let client = Client::open(info).map_err(bad_url)?;
-        let connecting = ConnectionManager::new_with_config(client.clone(), config());
-        let manager = match tokio::time::timeout(BUDGET, connecting).await {
-            Ok(connected) => connected.map_err(|error| failure("connect", &error, Effect::Reads))?,
-            Err(_) => {
-                return Err(StoreError::Unavailable {
-                    why: "connecting took too long".to_owned(),
-                });
+    /// Finds the masters and connects to each; gives what they will push too.
+    pub(super) async fn open(url: &RedisUrl) -> Result<(Self, UnboundedReceiver<Pushed>)> {
+        let (pushes, pushed) = tokio::sync::mpsc::unbounded_channel();
+        let dial = Arc::new(Dial::new(url, pushes)?);
+        let link = Self(Arc::new(Inner {
+            resolver: Resolver::new(&url.shape, &dial),
+            shape: url.shape.clone(),
+            topology: RwLock::new(Arc::new(Topology::nobody())),
+            asked: tokio::sync::Mutex::default(),
+            version: watch::Sender::new(0),
+            doubt: Arc::default(),
+            guests: Mutex::default(),
+            tasks: Mutex::default(),
+            dial,
+        }));
+        let total = url.settings.total;
+        let opening = async {
+            let mut waits = Backoff::new();
+            loop {
+                let error = match link.connect_all().await {
+                    Ok(()) => return Ok(()),
+                    // A master that was just replaced says that it is a replica: its Sentinels will say more.
+                    Err(NoConnection::Replica(_)) if !matches!(url.shape, Shape::Single(_)) => {}
+                    Err(NoConnection::Unreachable(why)) => tracing::debug!(%why, "connecting to the store"),
+                    Err(error) => return Err(error.at_start()),
+                };
+                let () = error;
+                waits.pause().await;
             }
         };
-        let link = Self { client, manager };
-        link.load_scripts().await?;
-        Ok(link)
+        match tokio::time::timeout(total, opening).await {
+            Ok(opened) => opened?,
+            Err(_) => {
+                // The reason, not only that it took too long.
+                let why = tokio::time::timeout(url.settings.connect, link.connect_all()).await;
+                let late = || NoConnection::Unreachable("connecting took too long".to_owned());
+                why.unwrap_or_else(|_| Err(late()))
+                    .map_err(NoConnection::at_start)?;
+            }
+        }
+        link.watch_over();
+        Ok((link, pushed))
     }
 
-    /// A connection of its own for subscriptions, which hands everything pushed to `sender`.
-    pub(super) async fn subscriber(
+    async fn connect_all(&self) -> std::result::Result<(), NoConnection> {
+        self.refresh().await?;
+        let topology = self.topology();
+        let connecting = topology.masters.iter().map(|node| node.commands.get());
+        futures::future::try_join_all(connecting).await.map(drop)
+    }
+
+    /// Who serves what.
+    pub(super) fn topology(&self) -> Arc<Topology> {
+        Arc::clone(&self.0.topology.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells of each change of who serves what.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.0.version.subscribe()
+    }
+
+    /// Who serves what may have changed.
+    pub(super) fn doubt(&self) {
+        self.0.doubt.notify_one();
+    }
+
+    /// Asks who serves what, once for all who want to know now.
+    async fn refresh(&self) -> std::result::Result<(), NoConnection> {
+        if matches!(self.0.shape, Shape::Single(_)) && self.topology().version > 0 {
+            return Ok(());
+        }
+        let wanted = Monotonic::now();
+        let mut asked = self.0.asked.lock().await;
+        if asked.is_some_and(|at| at > wanted || at.elapsed() < REFRESH_MIN) && self.topology().version > 0 {
+            return Ok(());
+        }
+        let found = self.0.resolver.resolve(&self.topology()).await;
+        *asked = Some(Monotonic::now());
+        drop(asked);
+        let found = found?;
+        self.install(|before, dial| Some(Topology::of(found, before, dial)));
+        Ok(())
+    }
+
+    fn install(&self, make: impl FnOnce(&Topology, &SharedDial) -> Option<Topology>) {
+        let mut current = self.0.topology.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(new) = make(&current, &self.0.dial) else {
+            return;
+        };
+        if current.same(&new) {
+            return;
+        }
+        let masters = |of: &Topology| {
+            of.masters
+                .iter()
+                .map(|node| node.address.to_string())
+                .collect::<Vec<_>>()
+        };
+        let (before, now) = (masters(&current), masters(&new));
+        if before != now && current.version > 0 {
+            tracing::warn!(
+                before = before.join(" "),
+                now = now.join(" "),
+                "the store has other masters now"
+            );
+        }
+        let version = new.version;
+        *current = Arc::new(new);
+        drop(current);
+        lock(&self.0.guests).clear();
+        self.0.version.send_replace(version);
+    }
+
+    /// The server at this address, which serves single commands of a slot on the move.
+    fn guest(&self, address: Address) -> Arc<Node> {
+        let topology = self.topology();
+        let mut guests = lock(&self.0.guests);
+        let known = topology.masters.iter().chain(guests.iter());
+        if let Some(node) = known.into_iter().find(|node| node.address == address) {
+            return Arc::clone(node);
+        }
+        let node = Node::new(&self.0.dial, address);
+        guests.push(Arc::clone(&node));
+        node
+    }
+
+    /// Starts what notices a change that no command runs into.
+    fn watch_over(&self) {
+        let every = match &self.0.shape {
+            Shape::Single(_) => return,
+            Shape::Sentinel { .. } => SENTINELS_EVERY,
+            Shape::Cluster(_) => CLUSTER_EVERY,
+        };
+        let mut tasks = vec![tokio::spawn(keep_up(
+            Arc::downgrade(&self.0),
+            Arc::clone(&self.0.doubt),
+            every,
+        ))];
+        if let Shape::Sentinel { sentinels, service } = &self.0.shape {
+            for sentinel in sentinels {
+                let (inner, dial) = (Arc::downgrade(&self.0), Arc::clone(&self.0.dial));
+                tasks.push(tokio::spawn(listen(
+                    inner,
+                    dial,
+                    sentinel.clone(),
+                    service.clone(),
+                )));
+            }
+        }
+        lock(&self.0.tasks).extend(tasks);
+    }
+
+    /// Runs a script; gives its answer and when it was here.
+    pub(super) async fn call(&self, call: &Call, effect: Effect) -> Result<Answered> {
+        self.tried(Request {
+            what: call.script.name,
+            effect,
+            command: &call.command,
+            call: Some(call),
+            to: To::Place(&call.place),
+            purpose: Purpose::Commands,
+        })
+        .await
+    }
+
+    /// Runs several scripts at the same time; gives their answers in order.
+    pub(super) async fn call_all(&self, calls: &[Call], effect: Effect) -> Vec<Result<Answered>> {
+        futures::future::join_all(calls.iter().map(|call| self.call(call, effect))).await
+    }
+
+    /// Runs a plain command on a key.
+    pub(super) async fn command(
         &self,
-        sender: tokio::sync::mpsc::UnboundedSender<redis::PushInfo>,
-    ) -> Result<ConnectionManager> {
-        let config = config().set_push_sender(sender).set_automatic_resubscription();
-        ConnectionManager::new_with_config(self.client.clone(), config)
-            .await
-            .map_err(|error| failure("connect for subscriptions", &error, Effect::Reads))
+        what: &'static str,
+        key: &[u8],
+        command: &Cmd,
+        effect: Effect,
+    ) -> Result<Value> {
+        let place = Place::of(key);
+        let answered = self.tried(Request {
+            what,
+            effect,
+            command,
+            call: None,
+            to: To::Place(&place),
+            purpose: Purpose::Commands,
+        });
+        Ok(answered.await?.value)
     }
 
-    async fn load_scripts(&self) -> Result<()> {
-        for script in SCRIPTS.all() {
-            let mut command = redis::cmd("SCRIPT");
-            command.arg("LOAD").arg(script.text.as_str());
-            self.command("load a script", &command, Effect::Reads).await?;
+    /// Runs a plain command on this master.
+    pub(super) async fn command_at(
+        &self,
+        what: &'static str,
+        node: &Arc<Node>,
+        command: &Cmd,
+    ) -> Result<Answered> {
+        self.tried(Request {
+            what,
+            effect: Effect::Reads,
+            command,
+            call: None,
+            to: To::Node(node),
+            purpose: Purpose::Commands,
+        })
+        .await
+    }
+
+    /// Sends a command about a channel to whoever serves it, on the connection for subscriptions.
+    pub(super) async fn tried_push(
+        &self,
+        what: &'static str,
+        channel: &[u8],
+        command: &Cmd,
+    ) -> Result<Value> {
+        let place = Place::of(channel);
+        let answered = self.tried(Request {
+            what,
+            effect: Effect::Reads,
+            command,
+            call: None,
+            to: To::Place(&place),
+            purpose: Purpose::Pushes,
+        });
+        Ok(answered.await?.value)
+    }
+
+    /// What other commands of the slot's master have done is on as many replicas as wanted.
+    pub(super) async fn confirm(&self, key: &[u8]) -> Result<()> {
+        if self.0.dial.settings.min_replicas > 0 {
+            // Any command will do: the mark and the WAIT come behind it.
+            let ping = redis::cmd("PING");
+            self.command("confirm", key, &ping, Effect::Writes).await?;
         }
         Ok(())
     }
 
-    /// Runs a script; gives its answer and when it was here.
-    pub(super) async fn call(&self, call: &Call, effect: Effect) -> Result<(Value, Monotonic)> {
-        self.tried(call.script.name, effect, Request::Script(call)).await
-    }
-
-    /// Runs several scripts in one trip; gives their answers in order and when the last was here.
-    pub(super) async fn call_all(&self, calls: &[Call], effect: Effect) -> Result<(Vec<Value>, Monotonic)> {
-        let Some(what) = calls.first().map(|call| call.script.name) else {
-            return Ok((Vec::new(), Monotonic::now()));
-        };
-        let mut pipeline = redis::pipe();
-        for call in calls {
-            pipeline.add_command(call.command.clone());
-        }
-        for reloaded in [false, true] {
-            let sent = self.tried(what, effect, Request::Pipeline(&pipeline, calls.len()));
-            let (answers, received) = match sent.await? {
-                (Value::Array(answers), received) => (answers, received),
-                (_, received) => (Vec::new(), received),
-            };
-            let mut failed = answers.iter().filter_map(|answer| match answer {
-                Value::ServerError(error) => Some(RedisError::from(error.clone())),
-                _ => None,
-            });
-            match failed.next() {
-                None => return Ok((answers, received)),
-                Some(error) if is_noscript(&error) && !reloaded => self.load_scripts().await?,
-                Some(error) => return Err(failure(what, &error, effect)),
+    /// Tries until there is an answer, the server refuses for good, or time ends.
+    async fn tried(&self, request: Request<'_>) -> Result<Answered> {
+        let total = self.0.dial.settings.total;
+        // Whether some try before, or the one now, may have been carried out although no answer came.
+        let (mut before, mut now) = (false, false);
+        let mut last = None;
+        let tries = async {
+            let mut waits = Backoff::new();
+            let mut detour = None;
+            let (mut redirections, mut replicas) = (0, 0);
+            let mut with_text = None;
+            loop {
+                let fault = match self
+                    .once(&request, detour.take(), with_text.as_ref(), &mut now)
+                    .await
+                {
+                    Ok(value) => {
+                        return Ok(Answered {
+                            value,
+                            received: Monotonic::now(),
+                        });
+                    }
+                    Err(fault) => fault,
+                };
+                before |= now && fault.may_be_done();
+                now = false;
+                tracing::debug!(what = request.what, ?fault, "store call failed");
+                match fault {
+                    Fault::Answered(error) => return Err(error),
+                    Fault::Unconfirmed(why) => return Err(StoreError::OutcomeUnknown { why }),
+                    Fault::NoScript => {
+                        // The server has forgotten its scripts (a restart): this one comes along.
+                        let Some(call) = request.call else {
+                            return Err(StoreError::Unavailable {
+                                why: "the server knows a script that is none".to_owned(),
+                            });
+                        };
+                        with_text = Some(call.with_text());
+                        continue;
+                    }
+                    Fault::Elsewhere { ask, slot, address } => {
+                        last = Some(format!("{}: slot {slot} is on the move", request.what));
+                        redirections += 1;
+                        if ask {
+                            detour = Some(self.guest(address));
+                        } else {
+                            self.install(|topology, dial| topology.moved(slot, &address, dial));
+                            self.doubt();
+                        }
+                        if redirections <= REDIRECTIONS_MAX {
+                            continue;
+                        }
+                    }
+                    Fault::NoConnection(NoConnection::Unfit(error)) => {
+                        return Err(StoreError::Unavailable {
+                            why: error.to_string(),
+                        });
+                    }
+                    Fault::NoConnection(NoConnection::Replica(why)) => {
+                        // Nobody else is known; but this may be what was found a moment ago.
+                        replicas += 1;
+                        if matches!(self.0.shape, Shape::Single(_)) && replicas > REPLICA_TRIES {
+                            return Err(StoreError::Unavailable { why });
+                        }
+                        last = Some(why);
+                        let _ = self.refresh().await;
+                    }
+                    Fault::NotNow(why)
+                    | Fault::NoConnection(NoConnection::Unreachable(why))
+                    | Fault::Lost(why)
+                    | Fault::ReadOnly(why) => {
+                        last = Some(why);
+                        let _ = self.refresh().await;
+                    }
+                }
+                waits.pause().await;
             }
-        }
-        Err(StoreError::Unavailable {
-            why: "the server forgets its scripts".to_owned(),
+        };
+        let error = match tokio::time::timeout(total, tries).await {
+            Ok(Ok(answered)) => return Ok(answered),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                before |= now;
+                StoreError::Unavailable {
+                    why: last.unwrap_or_else(|| {
+                        format!("{} took more than {} ms", request.what, total.as_millis())
+                    }),
+                }
+            }
+        };
+        // A refusal says that this try changed nothing. One before it may have.
+        Err(match error {
+            StoreError::Unavailable { why } | StoreError::Full { why } | StoreError::Denied { why, .. }
+                if before =>
+            {
+                request.effect.unanswered(why)
+            }
+            error => error,
         })
     }
 
-    /// Runs a plain command.
-    pub(super) async fn command(&self, what: &'static str, command: &Cmd, effect: Effect) -> Result<Value> {
-        let sent = self.tried(what, effect, Request::Command(command));
-        Ok(sent.await?.0)
-    }
-
-    /// Tries until there is an answer, the server refuses, or time or patience end.
-    async fn tried(
+    /// Sends it once.
+    async fn once(
         &self,
-        what: &'static str,
-        effect: Effect,
-        request: Request<'_>,
-    ) -> Result<(Value, Monotonic)> {
-        let mut manager = self.manager.clone();
-        // Whether some try may have been carried out although no answer came.
-        let mut may_be_done = false;
-        let tries = async {
-            let mut tried = 1;
-            loop {
-                let error = match request.send(&mut manager).await {
-                    Ok(value) => return Ok((value, Monotonic::now())),
-                    Err(error) => error,
-                };
-                let is_answer =
-                    !error.is_io_error() && !error.is_unrecoverable_error() && !error.is_timeout();
-                if is_answer {
-                    return Err(failure(what, &error, effect));
-                }
-                may_be_done |= !error.is_connection_refusal();
-                if tried == TRIES_MAX {
-                    return Err(failure(
-                        what,
-                        &error,
-                        if may_be_done { effect } else { Effect::Reads },
-                    ));
-                }
-                tried += 1;
-                tracing::debug!(
-                    what,
-                    tried,
-                    category = error.category(),
-                    "store call failed, trying again"
-                );
-                tokio::time::sleep(RETRY_DELAY).await;
+        request: &Request<'_>,
+        detour: Option<Arc<Node>>,
+        with_text: Option<&Cmd>,
+        sent: &mut bool,
+    ) -> std::result::Result<Value, Fault> {
+        let asking = detour.is_some();
+        let node = match (detour, request.to) {
+            (Some(node), _) => node,
+            (None, To::Node(node)) => Arc::clone(node),
+            (None, To::Place(place)) => {
+                let topology = self.topology();
+                let serving = topology.serving(place.slot).map(Arc::clone);
+                serving.ok_or_else(|| Fault::NotNow(format!("{}: nobody serves its slot", request.what)))?
             }
         };
-        match tokio::time::timeout(BUDGET, tries).await {
-            Ok(answer) => answer,
-            Err(_) => Err(unanswered(
-                effect,
-                format!("{what} took more than {} ms", BUDGET.as_millis()),
-            )),
+        let command = with_text.unwrap_or(request.command);
+        if let (Effect::Writes, To::Place(place), true) =
+            (request.effect, request.to, self.0.dial.settings.min_replicas > 0)
+        {
+            return node
+                .durable()
+                .send(request.what, command, asking, &place.mark, sent)
+                .await;
+        }
+        let lane = match request.purpose {
+            Purpose::Pushes => &node.pushes,
+            _ => &node.commands,
+        };
+        lane.send(request.what, command, asking, sent).await
+    }
+}
+
+/// Waits that grow, each cut at random so that those who failed together do not come back together.
+struct Backoff(Duration);
+
+impl Backoff {
+    fn new() -> Self {
+        Self(BACKOFF_FIRST)
+    }
+
+    async fn pause(&mut self) {
+        let share = getrandom::u32().unwrap_or(u32::MAX) / 2 + u32::MAX / 2;
+        tokio::time::sleep(self.0.mul_f64(f64::from(share) / f64::from(u32::MAX))).await;
+        self.0 = (self.0 * 2).min(BACKOFF_LAST);
+    }
+}
+
+/// Asks who serves what now and then, and when in doubt.
+async fn keep_up(inner: Weak<Inner>, doubt: Arc<tokio::sync::Notify>, every: Duration) {
+    loop {
+        let _ = tokio::time::timeout(every, doubt.notified()).await;
+        let Some(link) = inner.upgrade().map(Link) else {
+            return;
+        };
+        if let Err(why) = link.refresh().await {
+            tracing::debug!(?why, "nobody says who serves the store");
         }
     }
 }
 
-fn config() -> ConnectionManagerConfig {
-    ConnectionManagerConfig::new()
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
-        .set_connection_timeout(Some(CONNECTION_TIMEOUT))
-        .set_number_of_retries(2)
-        .set_min_delay(Duration::from_millis(20))
-        .set_max_delay(Duration::from_millis(200))
-        .set_pipeline_buffer_size(1_024)
-}
-
-fn is_noscript(error: &RedisError) -> bool {
-    error.kind() == redis::ErrorKind::Server(ServerErrorKind::NoScript)
-}
-
-fn unanswered(effect: Effect, why: String) -> StoreError {
-    match effect {
-        Effect::Reads => StoreError::Unavailable { why },
-        Effect::Writes => StoreError::OutcomeUnknown { why },
+/// Hears from a Sentinel that there is another master.
+async fn listen(inner: Weak<Inner>, dial: SharedDial, sentinel: Address, service: String) {
+    use futures::StreamExt;
+    loop {
+        if let Ok(client) = dial.client(&sentinel, Purpose::Sentinel)
+            && let Ok(Ok(mut pubsub)) =
+                tokio::time::timeout(dial.settings.connect, client.get_async_pubsub()).await
+            && pubsub.subscribe("+switch-master").await.is_ok()
+        {
+            let mut messages = pubsub.on_message();
+            while let Some(message) = messages.next().await {
+                let payload = message.get_payload_bytes();
+                if payload.split(|byte| *byte == b' ').next() != Some(service.as_bytes()) {
+                    continue;
+                }
+                match inner.upgrade() {
+                    Some(inner) => Link(inner).doubt(),
+                    None => return,
+                }
+            }
+        }
+        if inner.strong_count() == 0 {
+            return;
+        }
+        tokio::time::sleep(LISTEN_AGAIN).await;
     }
 }
 
-/// What an error of the client or the server means.
-pub(super) fn failure(what: &'static str, error: &RedisError, effect: Effect) -> StoreError {
-    let detail = error.detail().unwrap_or_default();
-    let why = || format!("{what}: {error}");
-    let denied = "The user executing the script";
-    match error.code() {
-        Some("WRONGTYPE") => StoreError::WrongType { what },
-        Some("NOPERM" | "NOAUTH" | "WRONGPASS") => StoreError::Denied {
-            what,
-            why: detail.to_owned(),
-        },
-        Some("OOM") => StoreError::Full {
-            why: detail.to_owned(),
-        },
-        Some("ERR") if detail.contains(denied) => StoreError::Denied {
-            what,
-            why: detail.to_owned(),
-        },
-        Some("ERR") => StoreError::Corrupt {
-            what,
-            why: detail.to_owned(),
-        },
-        // All of these are refusals before anything was done.
-        Some(_) => StoreError::Unavailable { why: why() },
-        None => unanswered(effect, why()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_decided_by_the_part_in_braces() {
+        for (key, tag) in [
+            (&b"{abc}s1"[..], &b"abc"[..]),
+            (b"tablemate:workers", b"tablemate:workers"),
+            (b"{}x", b"{}x"),
+            (b"x{ab}{cd}", b"ab"),
+            (b"{ab", b"{ab"),
+        ] {
+            assert_eq!(hash_tag(key), tag);
+        }
+        assert_eq!(
+            Place::of(b"{abc}s1").slot,
+            Place::of(&Place::of(b"{abc}s1").mark).slot
+        );
     }
 }

@@ -2,9 +2,13 @@
 //! slot.
 
 mod clock;
+mod dial;
+mod durable;
+mod fault;
 mod halls;
 mod keys;
 mod link;
+mod node;
 mod players;
 mod pubsub;
 mod reply;
@@ -12,19 +16,25 @@ mod scripts;
 mod sessions;
 #[cfg(feature = "testing")]
 mod tamper;
+mod topology;
+mod url;
 mod workers;
 
 #[cfg(feature = "testing")]
 pub use tamper::SessionKeys;
+pub use url::{RedisSettings, RedisUrl};
 
+use std::sync::Arc;
 use std::time::Instant as Monotonic;
 
 use redis::Value;
 use tablemate_session::{Instant, Millis};
 
 use clock::{Clock, Observed};
+use fault::Effect;
 use keys::ShardKeys;
-use link::{Call, Effect, Link};
+use link::{Answered, Call, Link};
+use node::Node;
 use pubsub::PubSub;
 use reply::Reply;
 use scripts::SCRIPTS;
@@ -45,37 +55,62 @@ pub struct RedisStore {
     pubsub: PubSub,
     deployment: Deployment,
     keys: ShardKeys,
-    clock: Clock,
+    /// A clock for each shard: shards lie on several servers, and a fail-over gives a shard another server's clock.
+    clocks: Vec<Clock>,
     /// Held while a step of the clock is noted, so that this process notes it once.
     stepping: tokio::sync::Mutex<()>,
     applied_kept: Millis,
 }
 
 impl RedisStore {
-    /// Connects to the Redis at `url` (`redis://[user[:password]@]host[:port][/database]`). The first process of all
-    /// writes the deployment's settings.
+    /// Connects to the Redis at `url`; see [`RedisUrl`] for its shapes. The first process of all writes the
+    /// deployment's settings.
     ///
     /// # Errors
     /// [`StoreError::BadUrl`], [`StoreError::Unavailable`], [`StoreError::Denied`], or [`StoreError::Incompatible`]
-    /// when the deployment was born with other settings than wished for.
+    /// when the deployment was born with other settings than wished for, or the server is unfit to keep games (too old,
+    /// a replica, evicting).
     pub async fn open(url: &str, wish: DeploymentWish) -> Result<Self> {
+        Self::open_at(&url.parse()?, wish).await
+    }
+
+    /// The same for a URL that was taken apart.
+    ///
+    /// # Errors
+    /// As [`RedisStore::open`].
+    pub async fn open_at(url: &RedisUrl, wish: DeploymentWish) -> Result<Self> {
         wish.check()?;
-        let link = Link::open(url).await?;
+        let (link, pushed) = Link::open(url).await?;
         let deployment = join(&link, &wish).await?;
-        let (time, received) = probe(&link).await?;
-        let clock = Clock::new(time, received);
-        for _ in 1..FIRST_PROBES {
-            let (time, received) = probe(&link).await?;
-            clock.adopt(time, received);
+        let keys = ShardKeys::new(deployment.shards);
+        let mut clocks = Vec::with_capacity(usize::from(deployment.shards));
+        let mut probed: Vec<(Arc<Node>, Clock)> = Vec::new();
+        for shard in 0..deployment.shards {
+            let topology = link.topology();
+            let serving = topology
+                .serving(keys.slot(shard))
+                .ok_or_else(|| StoreError::Unavailable {
+                    why: format!("no server serves shard {shard}"),
+                })?;
+            let known = probed.iter().find(|(node, _)| node.address == serving.address);
+            let clock = match known {
+                Some((_, clock)) => clock.clone(),
+                None => {
+                    let clock = probed_clock(&link, serving).await?;
+                    probed.push((Arc::clone(serving), clock.clone()));
+                    clock
+                }
+            };
+            clocks.push(clock);
         }
-        let pubsub = PubSub::open(&link).await?;
-        tracing::info!(shards = deployment.shards, "joined the deployment");
+        let pubsub = PubSub::open(&link, pushed);
+        tracing::info!(shards = deployment.shards, store = %url, "joined the deployment");
         Ok(Self {
-            keys: ShardKeys::new(deployment.shards),
+            keys,
             link,
             pubsub,
             deployment,
-            clock,
+            clocks,
             stepping: tokio::sync::Mutex::new(()),
             applied_kept: wish.applied_kept.unwrap_or(APPLIED_KEPT_DEFAULT),
         })
@@ -97,43 +132,66 @@ impl RedisStore {
         what: &'static str,
         effect: Effect,
     ) -> Result<(String, Reply, Monotonic)> {
-        let (value, received) = self.link.call(call, effect).await?;
+        let Answered { value, received } = self.link.call(call, effect).await?;
         let mut reply = Reply::new(what, value)?;
         Ok((reply.text()?, reply, received))
     }
 
+    /// The shard's clock. Callers have checked the shard.
+    fn clock(&self, shard: u16) -> &Clock {
+        self.clocks.get(usize::from(shard)).unwrap_or(&self.clocks[0])
+    }
+
+    /// The shards on the same server as this one.
+    fn neighbours(&self, shard: u16) -> Vec<u16> {
+        let topology = self.link.topology();
+        let owner = topology.owner(self.keys.slot(shard));
+        (0..self.deployment.shards)
+            .filter(|other| *other == shard || topology.owner(self.keys.slot(*other)) == owner)
+            .collect()
+    }
+
     /// Takes a shard's time into account. When it is a step ahead, notes that in the store before anybody here acts on
     /// it, and gives true: what was read just now is out of date.
-    async fn observe(&self, time: Instant, received: Monotonic) -> Result<bool> {
-        if self.clock.observe(time, received) == Observed::Known {
+    async fn observe(&self, shard: u16, time: Instant, received: Monotonic) -> Result<bool> {
+        if self.clock(shard).observe(time, received) == Observed::Known {
             return Ok(false);
         }
         let _alone = self.stepping.lock().await;
-        if self.clock.observe(time, received) == Observed::Known {
+        if self.clock(shard).observe(time, received) == Observed::Known {
             return Ok(true);
         }
-        let estimate = self.clock.now();
-        let calls: Vec<Call> = (0..self.deployment.shards)
+        let estimate = self.clock(shard).now();
+        // What the server's clock did it did to all shards there.
+        let shards = self.neighbours(shard);
+        let calls: Vec<Call> = shards
+            .iter()
             .map(|shard| {
-                Call::new(&SCRIPTS.step, [self.keys.pulse(shard), self.keys.outages(shard)])
-                    .number(NOW_WINDOW.0)
-                    .number(estimate.0)
-                    .number(OUTAGES_MAX as u64)
+                Call::new(
+                    &SCRIPTS.step,
+                    [self.keys.pulse(*shard), self.keys.outages(*shard)],
+                )
+                .number(NOW_WINDOW.0)
+                .number(self.clock(*shard).now().0)
+                .number(OUTAGES_MAX as u64)
             })
             .collect();
-        let (answers, received) = self.link.call_all(&calls, Effect::Writes).await?;
-        let mut latest = time;
-        for answer in answers {
-            let mut reply = Reply::new("step", answer)?;
+        for (stepped, answered) in shards.iter().zip(self.link.call_all(&calls, Effect::Signs).await) {
+            // The others find out by themselves.
+            if *stepped != shard && answered.is_err() {
+                continue;
+            }
+            let Answered { value, received } = answered?;
+            let mut reply = Reply::new("step", value)?;
             reply.text()?;
-            latest = latest.max(reply.instant()?);
+            self.clock(*stepped).adopt(reply.instant()?, received);
         }
         tracing::warn!(
+            shard,
             from = estimate.0,
-            to = latest.0,
+            to = time.0,
             "the store's clock is ahead of what was expected"
         );
-        self.clock.adopt(latest, received);
         Ok(true)
     }
 }
@@ -150,8 +208,8 @@ async fn join(link: &Link, wish: &DeploymentWish) -> Result<Deployment> {
         .number(born.outage_threshold.0)
         .bytes(b"id_key")
         .bytes(&born.id_key);
-    let (value, _) = link.call(&call, Effect::Writes).await?;
-    let mut reply = Reply::new("deployment", value)?;
+    let answered = link.call(&call, Effect::Signs).await?;
+    let mut reply = Reply::new("deployment", answered.value)?;
     let (mut format, mut shards, mut threshold, mut id_key) = (None, None, None, None);
     while !reply.is_empty() {
         match reply.text()?.as_str() {
@@ -168,7 +226,7 @@ async fn join(link: &Link, wish: &DeploymentWish) -> Result<Deployment> {
     };
     must_be("format", &FORMAT.to_owned(), &format.ok_or_else(missing)?)?;
     let shards = shards
-        .and_then(|shards| u16::try_from(shards).ok())
+        .and_then(|shards| u16::try_from(shards).ok().filter(|shards| *shards > 0))
         .ok_or_else(missing)?;
     let outage_threshold = threshold.ok_or_else(missing)?;
     must_be("number of shards", &wish.shards.unwrap_or(shards), &shards)?;
@@ -195,10 +253,20 @@ fn must_be<T: PartialEq + ToString>(setting: &'static str, wanted: &T, stored: &
     })
 }
 
-/// Asks for the time.
-async fn probe(link: &Link) -> Result<(Instant, Monotonic)> {
-    let value = link.command("time", &redis::cmd("TIME"), Effect::Reads).await?;
-    let received = Monotonic::now();
+/// A server's clock, from a few answers.
+async fn probed_clock(link: &Link, node: &Arc<Node>) -> Result<Clock> {
+    let (time, received) = probe(link, node).await?;
+    let clock = Clock::new(time, received);
+    for _ in 1..FIRST_PROBES {
+        let (time, received) = probe(link, node).await?;
+        clock.adopt(time, received);
+    }
+    Ok(clock)
+}
+
+/// Asks a server for its time.
+async fn probe(link: &Link, node: &Arc<Node>) -> Result<(Instant, Monotonic)> {
+    let Answered { value, received } = link.command_at("time", node, &redis::cmd("TIME")).await?;
     let mut reply = Reply::new("time", value)?;
     let (seconds, micros) = (reply.number()?, reply.number()?);
     Ok((

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use redis::Value;
 use tablemate_session::PlayerId;
 
-use super::link::{Call, Effect};
+use super::fault::Effect;
+use super::link::Call;
 use super::reply::Reply;
 use super::scripts::SCRIPTS;
 use super::{RedisStore, keys, unknown_answer};
@@ -28,10 +29,12 @@ impl PlayerStore for RedisStore {
     async fn record(&self, player: &PlayerId, kind: Kind) -> Result<PlayerRecord> {
         let [record, ..] = keys::player(player, kind);
         let mut command = redis::cmd("HMGET");
-        command.arg(record).arg("v").arg("d");
+        command.arg(&record).arg("v").arg("d");
         let mut reply = Reply::new(
             "record",
-            self.link.command("record", &command, Effect::Reads).await?,
+            self.link
+                .command("record", &record, &command, Effect::Reads)
+                .await?,
         )?;
         let version = match reply.bytes_or_nil()? {
             None => 0,
@@ -85,8 +88,11 @@ impl PlayerStore for RedisStore {
     ) -> Result<Option<AppliedResult>> {
         let [_, applied, ..] = keys::player(player, kind);
         let mut command = redis::cmd("HGET");
-        command.arg(applied).arg(result_key(result));
-        let value = self.link.command("applied", &command, Effect::Reads).await?;
+        command.arg(&applied).arg(result_key(result));
+        let value = self
+            .link
+            .command("applied", &applied, &command, Effect::Reads)
+            .await?;
         let mut reply = Reply::new("applied", Value::Array(vec![value]))?;
         let Some(stored) = reply.bytes_or_nil()? else {
             return Ok(None);
@@ -106,10 +112,13 @@ impl PlayerStore for RedisStore {
         let [.., games] = keys::player(player, kind);
         let mut command = redis::cmd("LRANGE");
         command
-            .arg(games)
+            .arg(&games)
             .arg(offset)
             .arg(offset.saturating_add(limit) - 1);
-        let value = self.link.command("games", &command, Effect::Reads).await?;
+        let value = self
+            .link
+            .command("games", &games, &command, Effect::Reads)
+            .await?;
         Reply::new("games", value)?.each(Reply::bytes)
     }
 }

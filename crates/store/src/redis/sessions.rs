@@ -6,8 +6,9 @@ use futures::StreamExt;
 use redis::Value;
 use tablemate_session::{Instant, Millis, SessionId};
 
+use super::fault::Effect;
 use super::keys::{self, member};
-use super::link::{Call, Effect};
+use super::link::{Answered, Call};
 use super::pubsub::Heard;
 use super::reply::{Reply, outage};
 use super::scripts::SCRIPTS;
@@ -79,8 +80,8 @@ impl SessionStore for RedisStore {
         &self.deployment
     }
 
-    fn now(&self, _shard: u16) -> Instant {
-        self.clock.now()
+    fn now(&self, shard: u16) -> Instant {
+        self.clock(shard).now()
     }
 
     async fn commit(&self, commit: &Commit) -> Result<CommitAnswer> {
@@ -95,9 +96,9 @@ impl SessionStore for RedisStore {
         let now = reply.instant()?;
         if word == "now" && commit.now > now {
             // The clock was set back, or this process's own clock runs fast.
-            self.clock.reset(now, received);
+            self.clock(commit.session.shard()).reset(now, received);
         } else {
-            self.observe(now, received).await?;
+            self.observe(commit.session.shard(), now, received).await?;
         }
         match word.as_str() {
             "committed" => Ok(CommitAnswer::Committed { now }),
@@ -126,7 +127,7 @@ impl SessionStore for RedisStore {
         for _ in 0..REREADS_MAX {
             let (word, mut reply, received) = self.run(&call, "read", Effect::Reads).await?;
             let now = reply.instant()?;
-            if self.observe(now, received).await? {
+            if self.observe(session.shard(), now, received).await? {
                 continue;
             }
             return match word.as_str() {
@@ -149,11 +150,16 @@ impl SessionStore for RedisStore {
         Err(unsteady())
     }
 
+    async fn confirm(&self, session: SessionId) -> Result<()> {
+        self.check_shard(session.shard())?;
+        self.link.confirm(&self.keys.log(session)).await
+    }
+
     async fn pulse(&self, shards: &[u16]) -> Result<Vec<Pulse>> {
         let mut pulses = Vec::with_capacity(shards.len());
         let mut left = shards.to_vec();
+        let mut silent = None;
         for _ in 0..REREADS_MAX {
-            let estimate = self.clock.now();
             let mut calls = Vec::with_capacity(left.len());
             for shard in &left {
                 self.check_shard(*shard)?;
@@ -163,18 +169,24 @@ impl SessionStore for RedisStore {
                 )
                 .number(self.deployment.outage_threshold.0)
                 .number(NOW_WINDOW.0)
-                .number(estimate.0)
+                .number(self.clock(*shard).now().0)
                 .number(OUTAGES_MAX as u64);
                 calls.push(call);
             }
-            let (answers, received) = self.link.call_all(&calls, Effect::Writes).await?;
             let mut ahead = Vec::new();
-            for (shard, answer) in left.iter().zip(answers) {
-                let mut reply = Reply::new("pulse", answer)?;
+            for (shard, answered) in left.iter().zip(self.link.call_all(&calls, Effect::Signs).await) {
+                // The shards of a server that is away say nothing about those of another one.
+                let Answered { value, received } = match answered {
+                    Ok(answered) => answered,
+                    Err(error) => {
+                        silent = Some(error);
+                        continue;
+                    }
+                };
+                let mut reply = Reply::new("pulse", value)?;
                 let word = reply.text()?;
                 let now = reply.instant()?;
-                // A step is noted for all shards at once.
-                self.observe(now, received).await?;
+                self.observe(*shard, now, received).await?;
                 match word.as_str() {
                     "ahead" => ahead.push(*shard),
                     "pulsed" => {
@@ -190,7 +202,10 @@ impl SessionStore for RedisStore {
             }
             left = ahead;
             if left.is_empty() {
-                return Ok(pulses);
+                return match silent {
+                    Some(error) if pulses.is_empty() => Err(error),
+                    _ => Ok(pulses),
+                };
             }
         }
         Err(unsteady())
@@ -203,7 +218,7 @@ impl SessionStore for RedisStore {
         for _ in 0..REREADS_MAX {
             let (_, mut reply, received) = self.run(&call, "due", Effect::Reads).await?;
             let now = reply.instant()?;
-            if self.observe(now, received).await? {
+            if self.observe(shard, now, received).await? {
                 continue;
             }
             let sessions = reply.list()?.each(|reply| {
@@ -224,15 +239,14 @@ impl SessionStore for RedisStore {
 
     async fn next_due(&self, shard: u16) -> Result<Option<Instant>> {
         self.check_shard(shard)?;
+        let index = self.keys.index(shard);
         let mut command = redis::cmd("ZRANGE");
-        command
-            .arg(self.keys.index(shard))
-            .arg(0)
-            .arg(0)
-            .arg("WITHSCORES");
+        command.arg(&index).arg(0).arg(0).arg("WITHSCORES");
         let mut reply = Reply::new(
             "index",
-            self.link.command("index", &command, Effect::Reads).await?,
+            self.link
+                .command("index", &index, &command, Effect::Reads)
+                .await?,
         )?;
         // RESP3 gives pairs.
         match reply.list_or_nil()? {
@@ -249,42 +263,45 @@ impl SessionStore for RedisStore {
         let call = Call::new(&SCRIPTS.mark_failing, [self.keys.failing(session.shard())])
             .bytes(member(&session))
             .number(RETRY_DELAY_MAX.0);
-        let (_, mut reply, _) = self.run(&call, "mark_failing", Effect::Writes).await?;
+        let (_, mut reply, _) = self.run(&call, "mark_failing", Effect::Signs).await?;
         reply.number()?;
         Ok(u32::try_from(reply.number()?).unwrap_or(u32::MAX))
     }
 
     async fn clear_failing(&self, session: SessionId) -> Result<()> {
         self.check_shard(session.shard())?;
+        let failing = self.keys.failing(session.shard());
         let mut command = redis::cmd("HDEL");
-        command
-            .arg(self.keys.failing(session.shard()))
-            .arg(member(&session));
-        self.link.command("failing", &command, Effect::Writes).await?;
+        command.arg(&failing).arg(member(&session));
+        self.link
+            .command("failing", &failing, &command, Effect::Signs)
+            .await?;
         Ok(())
     }
 
     async fn failing(&self, shard: u16) -> Result<u64> {
         self.check_shard(shard)?;
+        let failing = self.keys.failing(shard);
         let mut command = redis::cmd("HLEN");
-        command.arg(self.keys.failing(shard));
-        number(
-            "failing",
-            self.link.command("failing", &command, Effect::Reads).await?,
-        )
+        command.arg(&failing);
+        let answer = self.link.command("failing", &failing, &command, Effect::Reads);
+        number("failing", answer.await?)
     }
 
     async fn list(&self, shard: u16, page: Option<PageToken>, limit: usize) -> Result<Page> {
         self.check_shard(shard)?;
+        let index = self.keys.index(shard);
         let mut command = redis::cmd("ZSCAN");
         command
-            .arg(self.keys.index(shard))
+            .arg(&index)
             .arg(scan_cursor(page)?)
             .arg("COUNT")
             .arg(limit.max(1));
         let mut reply = Reply::new(
             "index",
-            self.link.command("index", &command, Effect::Reads).await?,
+            self.link
+                .command("index", &index, &command, Effect::Reads)
+                .await?,
         )?;
         let next = next_page(&mut reply)?;
         let sessions = reply.list()?.each(|reply| {
@@ -321,16 +338,30 @@ impl SessionStore for RedisStore {
     }
 
     async fn orphans(&self, page: Option<PageToken>, limit: usize) -> Result<Page> {
+        let (number, cursor) = scan_place(page)?;
+        let topology = self.link.topology();
+        // Who has gone meanwhile took its keys along: the next round over all finds them.
+        let Some(node) = topology.masters.get(number) else {
+            return Ok(Page {
+                sessions: Vec::new(),
+                next: None,
+            });
+        };
         let pattern = format!("{{???}}s{}", "?".repeat(keys::MEMBER_BYTES));
         let mut command = redis::cmd("SCAN");
         command
-            .arg(scan_cursor(page)?)
+            .arg(cursor)
             .arg("MATCH")
             .arg(pattern)
             .arg("COUNT")
             .arg(limit.max(1));
-        let mut reply = Reply::new("scan", self.link.command("scan", &command, Effect::Reads).await?)?;
-        let next = next_page(&mut reply)?;
+        let answered = self.link.command_at("scan", node, &command).await?;
+        let mut reply = Reply::new("scan", answered.value)?;
+        let next = match reply.number()? {
+            0 if number + 1 < topology.masters.len() => Some(scan_token(number + 1, 0)),
+            0 => None,
+            cursor => Some(scan_token(number, cursor)),
+        };
         let found = reply
             .list()?
             .each(|reply| Ok(self.keys.session_of_log(&reply.bytes()?)))?;
@@ -347,11 +378,11 @@ impl SessionStore for RedisStore {
                     .fold(call, |call, session| call.bytes(member(session)))
             })
             .collect();
-        let (answers, _) = self.link.call_all(&calls, Effect::Reads).await?;
+        let answers = self.link.call_all(&calls, Effect::Reads).await;
         let mut sessions = Vec::new();
-        for (of_shard, answer) in of_shards.iter().zip(answers) {
+        for (of_shard, answered) in of_shards.iter().zip(answers) {
             let shard = of_shard.first().map_or(0, SessionId::shard);
-            let mut reply = Reply::new("orphans", answer)?;
+            let mut reply = Reply::new("orphans", answered?.value)?;
             reply.text()?;
             sessions.extend(reply.list()?.each(|reply| {
                 keys::session(shard, &reply.bytes()?).ok_or_else(|| reply.bad("holds no session"))
@@ -371,18 +402,22 @@ impl SessionStore for RedisStore {
         let call = self
             .place_call(Call::new(&SCRIPTS.repair_index, keys), session, cursor)
             .number(next_deadline.0);
-        mark_answer(&self.run(&call, "repair_index", Effect::Writes).await?.0)
+        mark_answer(&self.run(&call, "repair_index", Effect::Signs).await?.0)
     }
 
     async fn outbox_read(&self, shard: u16, after: OutboxCursor, limit: usize) -> Result<Vec<OutboxEntry>> {
         self.check_shard(shard)?;
+        let outbox = self.keys.outbox(shard);
         let mut command = redis::cmd("XRANGE");
         command
-            .arg(self.keys.outbox(shard))
+            .arg(&outbox)
             .arg(format!("({}", position_text(after)))
             .arg("+");
         command.arg("COUNT").arg(limit);
-        let value = self.link.command("outbox", &command, Effect::Reads).await?;
+        let value = self
+            .link
+            .command("outbox", &outbox, &command, Effect::Reads)
+            .await?;
         if value == Value::Nil {
             return Ok(Vec::new());
         }
@@ -402,14 +437,18 @@ impl SessionStore for RedisStore {
         self.check_shard(shard)?;
         let keys = [self.keys.outbox(shard), self.keys.positions(shard)];
         let call = Call::new(&SCRIPTS.outbox_trim, keys).number(keep.0);
-        self.run(&call, "outbox_trim", Effect::Writes).await?.1.number()
+        self.run(&call, "outbox_trim", Effect::Signs).await?.1.number()
     }
 
     async fn outbox_position(&self, shard: u16, receiver: &str) -> Result<OutboxCursor> {
         self.check_shard(shard)?;
+        let positions = self.keys.positions(shard);
         let mut command = redis::cmd("HGET");
-        command.arg(self.keys.positions(shard)).arg(receiver);
-        let value = self.link.command("positions", &command, Effect::Reads).await?;
+        command.arg(&positions).arg(receiver);
+        let value = self
+            .link
+            .command("positions", &positions, &command, Effect::Reads)
+            .await?;
         let mut reply = Reply::new("positions", Value::Array(vec![value]))?;
         let Some(text) = reply.bytes_or_nil()? else {
             return Ok(OutboxCursor::START);
@@ -424,7 +463,7 @@ impl SessionStore for RedisStore {
             .bytes(receiver.as_bytes())
             .number(cursor.millis)
             .number(cursor.number);
-        self.run(&call, "set_position", Effect::Writes).await?;
+        self.run(&call, "set_position", Effect::Signs).await?;
         Ok(())
     }
 
@@ -457,19 +496,20 @@ impl SessionStore for RedisStore {
         let call = Call::new(&SCRIPTS.set_present, keys)
             .number(lease.0.max(1))
             .bytes(&[PRESENCE, seat, 1]);
-        let (_, mut reply, _) = self.run(&call, "set_present", Effect::Writes).await?;
+        let (_, mut reply, _) = self.run(&call, "set_present", Effect::Signs).await?;
         Ok(reply.number()? != 0)
     }
 
     async fn present(&self, session: SessionId) -> Result<[bool; 2]> {
         self.check_shard(session.shard())?;
+        let leases = [1, 2].map(|seat| self.keys.lease(session, seat));
         let mut command = redis::cmd("MGET");
-        command
-            .arg(self.keys.lease(session, 1))
-            .arg(self.keys.lease(session, 2));
+        command.arg(&leases);
         let mut reply = Reply::new(
             "presence",
-            self.link.command("presence", &command, Effect::Reads).await?,
+            self.link
+                .command("presence", &leases[0], &command, Effect::Reads)
+                .await?,
         )?;
         Ok([reply.bytes_or_nil()?.is_some(), reply.bytes_or_nil()?.is_some()])
     }
@@ -510,6 +550,29 @@ fn scan_cursor(page: Option<PageToken>) -> Result<u64> {
         None => Ok(0),
         Some(token) => Ok(u64::from_be_bytes(token.0.try_into().map_err(|_| bad_token)?)),
     }
+}
+
+/// Of a scan over all masters: which one, and where in it.
+fn scan_place(page: Option<PageToken>) -> Result<(usize, u64)> {
+    let bad_token = StoreError::BadArgument {
+        why: "the page token is none of this store",
+    };
+    let Some(token) = page else { return Ok((0, 0)) };
+    match token.0.split_first_chunk::<2>() {
+        Some((number, cursor)) => {
+            let cursor = cursor.try_into().map_err(|_| bad_token)?;
+            Ok((
+                usize::from(u16::from_be_bytes(*number)),
+                u64::from_be_bytes(cursor),
+            ))
+        }
+        None => Err(bad_token),
+    }
+}
+
+fn scan_token(number: usize, cursor: u64) -> PageToken {
+    let number = u16::try_from(number).unwrap_or(u16::MAX);
+    PageToken([&number.to_be_bytes()[..], &cursor.to_be_bytes()].concat())
 }
 
 fn next_page(reply: &mut Reply) -> Result<Option<PageToken>> {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use tablemate_session::{Instant, Millis, SessionId};
 
 use super::RedisStore;
-use super::link::Effect;
+use super::fault::Effect;
 use crate::testing::Tamper;
 
 /// The kinds of keys that a session's scripts touch.
@@ -61,15 +61,17 @@ impl RedisStore {
     /// Sets this process's estimate of the clock back, as if the store's clock had been set forward, or this process
     /// had slept.
     pub fn set_estimate_back(&self, by: Millis) {
-        let now = self.clock.now();
-        self.clock
-            .reset(Instant(now.0.saturating_sub(by.0)), std::time::Instant::now());
+        for clock in &self.clocks {
+            let back = Instant(clock.now().0.saturating_sub(by.0));
+            clock.reset(back, std::time::Instant::now());
+        }
     }
 
     /// Sets this process's estimate of the clock forward, as if the store's clock had been set back.
     pub fn set_estimate_ahead(&self, by: Millis) {
-        self.clock
-            .reset(self.clock.now().after(by), std::time::Instant::now());
+        for clock in &self.clocks {
+            clock.reset(clock.now().after(by), std::time::Instant::now());
+        }
     }
 }
 
@@ -78,20 +80,22 @@ impl Tamper for RedisStore {
     async fn age_pulse(&self, shard: u16, by: Millis) {
         let script =
             "local p = redis.call('GET', KEYS[1]) if p then redis.call('SET', KEYS[1], p - ARGV[1]) end";
+        let key = self.keys.pulse(shard);
         let mut command = redis::cmd("EVAL");
-        command.arg(script).arg(1).arg(self.keys.pulse(shard)).arg(by.0);
+        command.arg(script).arg(1).arg(&key).arg(by.0);
         self.link
-            .command("tamper", &command, Effect::Reads)
+            .command("tamper", &key, &command, Effect::Signs)
             .await
             .expect("an answer");
     }
 
     async fn lose_tail(&self, session: SessionId, kept: usize) {
+        let key = self.keys.log(session);
         let mut command = redis::cmd("EVAL");
         let script = "local n = redis.call('LLEN', KEYS[1]) - ARGV[1] if n > 0 then redis.call('RPOP', KEYS[1], n) end";
-        command.arg(script).arg(1).arg(self.keys.log(session)).arg(kept);
+        command.arg(script).arg(1).arg(&key).arg(kept);
         self.link
-            .command("tamper", &command, Effect::Reads)
+            .command("tamper", &key, &command, Effect::Signs)
             .await
             .expect("an answer");
     }
