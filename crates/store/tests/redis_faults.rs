@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use redis::Value;
@@ -11,13 +10,11 @@ use tablemate_store::contract::{SHARDS, Writer, heard, log, outages, player, ses
 use tablemate_store::hall_store::Kind;
 use tablemate_store::player_store::{ApplyAnswer, ApplyResult, ResultId};
 use tablemate_store::session_store::Live;
-use tablemate_store::testing::{RedisServer, Tamper};
+use tablemate_store::testing::{Proxy, RedisServer, Tamper};
 use tablemate_store::{
     CommitAnswer, Cursor, DeploymentWish, PlayerStore, Read, RedisStore, SessionStore, StoreError, Stores,
     Tag,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
 fn wish() -> DeploymentWish {
     DeploymentWish {
@@ -31,74 +28,18 @@ async fn open(server: &RedisServer) -> Stores {
     tablemate_store::connect(&server.url(), wish()).await.unwrap()
 }
 
-/// A way to Redis that can lose replies: what was asked is done, but nobody hears, and the connection breaks.
-struct Lossy {
-    port: u16,
-    lose_next: Arc<AtomicBool>,
-    lost: Arc<AtomicUsize>,
-}
-
-impl Lossy {
-    async fn to(server: &RedisServer) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let (port, target) = (listener.local_addr().unwrap().port(), server.port());
-        let (lose_next, lost) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let (lose, count) = (Arc::clone(&lose_next), Arc::clone(&lost));
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, target, Arc::clone(&lose), Arc::clone(&count)));
-            }
-        });
-        Self {
-            port,
-            lose_next,
-            lost,
-        }
-    }
-
-    async fn open(&self) -> RedisStore {
-        RedisStore::open(&format!("redis://127.0.0.1:{}/", self.port), wish())
-            .await
-            .unwrap()
-    }
-
-    fn lose_next_reply(&self) {
-        self.lose_next.store(true, Ordering::SeqCst);
-    }
-}
-
-/// Carries bytes both ways. Only replies to scripts are lost, not those to keep-alives of other connections.
-async fn carry(mut client: TcpStream, port: u16, lose_next: Arc<AtomicBool>, lost: Arc<AtomicUsize>) {
-    let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)).await else {
-        return;
-    };
-    let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
-    let mut last_was_script = false;
-    loop {
-        tokio::select! {
-            read = client.read(&mut asked) => {
-                let Ok(count @ 1..) = read else { return };
-                last_was_script = asked[..count].windows(7).any(|window| window == b"EVALSHA");
-                if server.write_all(&asked[..count]).await.is_err() { return }
-            }
-            read = server.read(&mut answered) => {
-                let Ok(count @ 1..) = read else { return };
-                if last_was_script && lose_next.swap(false, Ordering::SeqCst) {
-                    lost.fetch_add(1, Ordering::SeqCst);
-                    return;
-                }
-                if client.write_all(&answered[..count]).await.is_err() { return }
-            }
-        }
-    }
+async fn through(proxy: &Proxy) -> RedisStore {
+    RedisStore::open(&format!("redis://127.0.0.1:{}/", proxy.port()), wish())
+        .await
+        .unwrap()
 }
 
 /// Nothing acknowledged is lost and nothing is applied twice, although nobody heard the first answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_reply_is_found_out_by_asking_again() {
     let server = RedisServer::start();
-    let lossy = Lossy::to(&server).await;
-    let store = Arc::new(lossy.open().await);
+    let lossy = Proxy::to(server.port()).await;
+    let store = Arc::new(through(&lossy).await);
     let stores = Stores::of(&store);
     let mut writer = Writer::new(&stores, session(0, 1));
     writer.write(&["created"]).await;
@@ -108,7 +49,7 @@ async fn a_lost_reply_is_found_out_by_asking_again() {
         lossy.lose_next_reply();
         let answer = store.commit(&commit).await.unwrap();
         assert!(matches!(answer, CommitAnswer::Committed { .. }), "{answer:?}");
-        assert_eq!(lossy.lost.load(Ordering::SeqCst), round);
+        assert_eq!(lossy.lost(), round);
         writer.cursor = commit.after();
     }
     assert_eq!(log(&stores, session(0, 1)).await.len(), 6);

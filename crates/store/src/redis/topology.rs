@@ -262,7 +262,9 @@ impl Sentinels {
             .collect();
         let mut votes = gathered(asking).await.map_err(|none| match none {
             // A Sentinel answers an unknown name with an error.
-            NoConnection::Unfit(StoreError::Corrupt { why, .. }) => NoConnection::Unreachable(why),
+            NoConnection::Unfit(StoreError::Corrupt { why, .. }) => {
+                NoConnection::Unreachable(format!("service {:?}: {why}", self.service))
+            }
             other => other,
         })?;
         votes.sort_by_key(|vote| vote.epoch);
