@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tablemate_game_service::{Game, PUBLIC_SERVICES, add_reflection, serve};
 use tablemate_matchmaker::{Matchmaker, Options};
 use tablemate_serve::Life;
-use tablemate_store::DeploymentWish;
+use tablemate_store::{DeploymentWish, StoreUrl};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -20,37 +19,6 @@ use tonic_health::ServingStatus;
 const MATCHMAKING_SERVICE: &str = "tablemate.v1.MatchmakingService";
 /// How long calls in flight and streams may take to end.
 const DRAIN: Duration = Duration::from_secs(3);
-
-/// Where the embedded service keeps its data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreChoice {
-    /// In the process; gone when it ends.
-    Memory,
-    /// In Redis, at this URL.
-    Redis(String),
-}
-
-impl FromStr for StoreChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "memory" | "memory:" => Ok(StoreChoice::Memory),
-            url if url.starts_with("redis://") => Ok(StoreChoice::Redis(url.to_owned())),
-            _ => Err("expected `memory:` or `redis://HOST:PORT/`".to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for StoreChoice {
-    /// The URL.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreChoice::Memory => f.write_str("memory:"),
-            StoreChoice::Redis(url) => f.write_str(url),
-        }
-    }
-}
 
 /// A running service inside this process.
 pub struct Embedded {
@@ -63,7 +31,7 @@ pub struct Embedded {
 
 impl Embedded {
     /// Starts game service and matchmaker on one port.
-    pub async fn start(store: &StoreChoice, listen: &str) -> anyhow::Result<Embedded> {
+    pub async fn start(store: &StoreUrl, listen: &str) -> anyhow::Result<Embedded> {
         let listener = TcpListener::bind(listen)
             .await
             .with_context(|| format!("cannot listen on {listen}"))?;
@@ -73,7 +41,7 @@ impl Embedded {
             .context("cannot listen on the loopback interface")?;
         let address = listener.local_addr()?;
         let internal_address = internal.local_addr()?;
-        let stores = tablemate_store::connect(&store.to_string(), DeploymentWish::default())
+        let stores = tablemate_store::open(store, DeploymentWish::default())
             .await
             .with_context(|| format!("cannot open the store {store}"))?;
 

@@ -2,8 +2,10 @@
 
 use anyhow::Context as _;
 use tablemate_client::{Client, Config};
+use tablemate_store::StoreUrl;
+use tablemate_store::args::StoreUrlParser;
 
-use crate::embedded::{Embedded, StoreChoice};
+use crate::embedded::Embedded;
 use crate::i18n::Lang;
 use crate::reach::any_listens;
 
@@ -29,14 +31,16 @@ pub struct Target {
         requires = "servers"
     )]
     pub matchmakers: Vec<String>,
-    /// Where the service inside this process keeps its data: `memory:`, or `redis://HOST:PORT/`.
+    /// Where the service inside this process keeps its data: `memory:`, or a Redis: `redis://HOST:PORT/`,
+    /// `redis+sentinel://HOST:PORT/SERVICE`, `redis+cluster://HOST:PORT/`.
     #[arg(
         long,
-        value_name = "STORE",
+        value_name = "URL",
+        value_parser = StoreUrlParser,
         default_value = "memory:",
         conflicts_with = "servers"
     )]
-    pub store: StoreChoice,
+    pub store: StoreUrl,
 }
 
 /// A client and, when none was running, the service behind it.

@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::Parser;
 use tablemate_serve::Life;
 use tablemate_session::Millis;
-use tablemate_store::DeploymentWish;
+use tablemate_store::args::RedisArgs;
 use tablemate_store::hall_store::HallId;
+use tablemate_store::{DeploymentWish, StoreUrl};
 use tablemate_telemetry::TelemetryArgs;
 
 /// The gRPC game-state service: creates, runs and shows sessions.
@@ -32,8 +33,15 @@ pub struct Args {
     )]
     pub internal_listen: String,
 
-    /// The store: memory: (in this process, for development) or redis://HOST:PORT/
-    #[arg(long, env = "TABLEMATE_STORE", default_value = "memory:", value_name = "URL")]
+    /// The store: memory: (in this process, for development), redis://HOST:PORT/,
+    /// redis+sentinel://HOST:PORT,HOST:PORT/SERVICE or redis+cluster://HOST:PORT,HOST:PORT/ (rediss for TLS)
+    #[arg(
+        long,
+        env = "TABLEMATE_STORE",
+        hide_env_values = true,
+        default_value = "memory:",
+        value_name = "URL"
+    )]
     pub store: String,
 
     /// The hall in which players are unique
@@ -104,6 +112,10 @@ pub struct Args {
     )]
     pub drain_seconds: String,
 
+    /// How Redis is waited for.
+    #[command(flatten)]
+    pub redis: RedisArgs,
+
     /// Logs, traces and metrics.
     #[command(flatten)]
     pub telemetry: TelemetryArgs,
@@ -117,7 +129,7 @@ pub struct Config {
     /// Where InternalService listens; `None`: nowhere.
     pub internal_listen: Option<SocketAddr>,
     /// The store's URL.
-    pub store: String,
+    pub store: StoreUrl,
     /// What the store must have been born with.
     pub wish: DeploymentWish,
     /// How long connections live, and calls in flight may take to end at shutdown.
@@ -173,7 +185,7 @@ impl Default for Config {
         Self {
             listen: any,
             internal_listen: Some(any),
-            store: "memory:".to_owned(),
+            store: StoreUrl::Memory,
             wish: DeploymentWish::default(),
             life: Life::default(),
             options: Options::default(),
@@ -232,13 +244,14 @@ impl Args {
             7 * 24 * 3_600,
         );
         let drain = number(&mut bad, "--drain-seconds", &self.drain_seconds, 0, 3_600);
+        let store = self.redis.store(&self.store, &mut bad);
         if !bad.is_empty() {
             return Err(bad);
         }
         Ok(Config {
             listen,
             internal_listen,
-            store: self.store.clone(),
+            store,
             wish: DeploymentWish {
                 shards: shards.and_then(|shards| u16::try_from(shards).ok()),
                 outage_threshold,
@@ -292,7 +305,7 @@ mod tests {
         let config = args(&[]).config().unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:7400");
         assert_eq!(config.internal_listen.map(|address| address.port()), Some(7401));
-        assert_eq!(config.store, "memory:");
+        assert_eq!(config.store, StoreUrl::Memory);
     }
 
     #[test]
@@ -306,10 +319,15 @@ mod tests {
             "0",
             "--drain-seconds",
             "soon",
+            "--store",
+            "redis://user:secret@/",
+            "--redis-total-ms",
+            "never",
         ])
         .config()
         .unwrap_err();
-        assert_eq!(bad.len(), 4, "{bad:?}");
+        assert_eq!(bad.len(), 6, "{bad:?}");
+        assert!(!format!("{bad:?}").contains("secret"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub async fn run(
     listeners: Listeners,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), RunError> {
-    let stores = tablemate_store::connect(&config.store, config.wish).await?;
+    let stores = tablemate_store::open(&config.store, config.wish).await?;
     run_on(stores, config.options, config.life, listeners, shutdown).await
 }
 

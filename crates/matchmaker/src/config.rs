@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::Parser;
 use tablemate_serve::Life;
 use tablemate_session::Millis;
-use tablemate_store::DeploymentWish;
+use tablemate_store::args::RedisArgs;
 use tablemate_store::hall_store::HallId;
+use tablemate_store::{DeploymentWish, StoreUrl};
 use tablemate_telemetry::TelemetryArgs;
 use tonic::transport::Uri;
 
@@ -26,8 +27,15 @@ pub struct Args {
     )]
     pub listen: String,
 
-    /// The store: redis://HOST:PORT/, or memory: (in this process, of no use with a game service in another one)
-    #[arg(long, env = "TABLEMATE_STORE", default_value = "memory:", value_name = "URL")]
+    /// The store: redis://HOST:PORT/, redis+sentinel://HOST:PORT,HOST:PORT/SERVICE, redis+cluster://HOST:PORT,HOST:PORT/
+    /// (rediss for TLS), or memory: (in this process, of no use with a game service in another one)
+    #[arg(
+        long,
+        env = "TABLEMATE_STORE",
+        hide_env_values = true,
+        default_value = "memory:",
+        value_name = "URL"
+    )]
     pub store: String,
 
     /// A game service's internal address; may be given several times, or with commas between
@@ -121,6 +129,10 @@ pub struct Args {
     )]
     pub drain_seconds: String,
 
+    /// How Redis is waited for.
+    #[command(flatten)]
+    pub redis: RedisArgs,
+
     /// Logs, traces and metrics.
     #[command(flatten)]
     pub telemetry: TelemetryArgs,
@@ -132,7 +144,7 @@ pub struct Config {
     /// Where the service listens; `main` binds it.
     pub listen: SocketAddr,
     /// The store's URL.
-    pub store: String,
+    pub store: StoreUrl,
     /// What the store must have been born with.
     pub wish: DeploymentWish,
     /// How long connections live, and calls in flight may take to end at shutdown.
@@ -171,7 +183,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            store: "memory:".to_owned(),
+            store: StoreUrl::Memory,
             wish: DeploymentWish::default(),
             life: Life::default(),
             options: Options::default(),
@@ -227,12 +239,13 @@ impl Args {
             7 * 24 * 3_600,
         );
         let drain = number(&mut bad, "--drain-seconds", &self.drain_seconds, 0, 3_600);
+        let store = self.redis.store(&self.store, &mut bad);
         if !bad.is_empty() {
             return Err(bad);
         }
         Ok(Config {
             listen,
-            store: self.store.clone(),
+            store,
             wish: DeploymentWish {
                 shards: shards.and_then(|shards| u16::try_from(shards).ok()),
                 ..DeploymentWish::default()

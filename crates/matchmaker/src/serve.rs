@@ -127,7 +127,7 @@ pub async fn run(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), RunError> {
-    let stores = tablemate_store::connect(&config.store, config.wish).await?;
+    let stores = tablemate_store::open(&config.store, config.wish).await?;
     run_on(config, stores, listener, shutdown).await
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod args;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod cursor;
@@ -84,7 +85,7 @@ impl std::str::FromStr for StoreUrl {
 
     fn from_str(url: &str) -> Result<Self> {
         match url {
-            "memory:" => Ok(Self::Memory),
+            "memory:" | "memory" => Ok(Self::Memory),
             url if RedisUrl::knows(url) => Ok(Self::Redis(Box::new(url.parse()?))),
             _ => Err(StoreError::BadUrl {
                 why:

@@ -238,7 +238,7 @@ async fn urls_that_name_no_store_are_refused() {
         "redis://",
         "redis://:x:y/",
         "http://localhost/",
-        "memory",
+        "memories:",
     ] {
         let error = tablemate_store::connect(url, DeploymentWish::default())
             .await

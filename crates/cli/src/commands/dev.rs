@@ -1,6 +1,9 @@
 //! `tablemate dev`: game service and matchmaker in one process.
 
-use crate::embedded::{Embedded, StoreChoice};
+use tablemate_store::StoreUrl;
+use tablemate_store::args::StoreUrlParser;
+
+use crate::embedded::Embedded;
 use crate::exit::Exit;
 use crate::i18n::{Lang, dev as words};
 
@@ -15,9 +18,17 @@ pub struct Args {
         default_value = "127.0.0.1:7400"
     )]
     listen: String,
-    /// The store: `memory:` (in this process, gone when it ends) or `redis://HOST:PORT/`.
-    #[arg(long, env = "TABLEMATE_STORE", value_name = "URL", default_value = "memory:")]
-    store: StoreChoice,
+    /// The store: `memory:` (in this process, gone when it ends), or a Redis: `redis://HOST:PORT/`,
+    /// `redis+sentinel://HOST:PORT/SERVICE`, `redis+cluster://HOST:PORT/`.
+    #[arg(
+        long,
+        env = "TABLEMATE_STORE",
+        hide_env_values = true,
+        value_name = "URL",
+        value_parser = StoreUrlParser,
+        default_value = "memory:"
+    )]
+    store: StoreUrl,
 }
 
 /// Runs the command: serves until Ctrl-C or SIGTERM.

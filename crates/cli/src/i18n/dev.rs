@@ -2,15 +2,16 @@
 
 use std::net::SocketAddr;
 
+use tablemate_store::StoreUrl;
+
 use super::Lang;
-use crate::embedded::StoreChoice;
 
 /// The service is up: what to try next.
-pub fn started(lang: Lang, address: SocketAddr, store: &StoreChoice) -> String {
+pub fn started(lang: Lang, address: SocketAddr, store: &StoreUrl) -> String {
     let store = match (store, lang) {
-        (StoreChoice::Memory, Lang::En) => "in this process, gone when it ends".to_owned(),
-        (StoreChoice::Memory, Lang::Zh) => "在本进程内，退出即失".to_owned(),
-        (StoreChoice::Redis(url), _) => url.clone(),
+        (StoreUrl::Memory, Lang::En) => "in this process, gone when it ends".to_owned(),
+        (StoreUrl::Memory, Lang::Zh) => "在本进程内，退出即失".to_owned(),
+        (StoreUrl::Redis(url), _) => url.to_string(),
     };
     let usual = address.to_string() == "127.0.0.1:7400";
     let server = if usual {

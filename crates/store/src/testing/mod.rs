@@ -26,7 +26,8 @@ pub trait Tamper: Send + Sync {
     async fn lose_tail(&self, session: SessionId, kept: usize);
 }
 
-/// Draws all random bytes of this thread from a seed from now on, so that a run on it can be repeated.
+/// From now on this thread draws what would be the operating system's random bytes from `seed`, so that a run on one
+/// thread can be repeated.
 pub fn seed_entropy(seed: u64) {
     crate::entropy::seeded::set(seed);
 }
