@@ -305,8 +305,9 @@ pub trait SessionStore: Send + Sync + 'static {
     /// trip; the answer is what every other process has seen committed.
     async fn read(&self, session: SessionId, known: Cursor, known_outage: u64) -> Result<Read>;
 
-    /// What was read of this session is as durable as a commit's acknowledgement says: nothing more to do where commits
-    /// wait for nothing. Who answers from the log that something was done before asks for this first.
+    /// Waits until what this session's log holds now is as durable as the acknowledgement of a commit says; nothing to do
+    /// where commits wait for nothing. Who answers from the log that something was done before asks for this first, and
+    /// reads the log after it.
     async fn confirm(&self, session: SessionId) -> Result<()> {
         let _ = session;
         Ok(())

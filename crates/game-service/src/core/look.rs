@@ -280,6 +280,9 @@ impl Core {
         first: u64,
         last: u64,
     ) -> Result<Option<Done>, Refusal> {
+        // The copy holds it, but its own commit may never have been acknowledged. First as durable as an acknowledgement
+        // says, then looked at: the other way round a fail-over between the two would be answered with what it lost.
+        self.stores.sessions.confirm(id).await.map_err(errors::store)?;
         let log = self.log(id).await?;
         let known = held.as_ref().map_or(Cursor::START, |warm| warm.cursor);
         if log.cursor_at(known.sequence) != Some(known) {

@@ -343,6 +343,15 @@ fn certificates(tls: &Tls) -> Result<TlsCertificates> {
             }),
         },
     };
+    // An empty list of authorities would vouch for nobody, and look like somebody else's fault.
+    if let (Some(pem), Some(path)) = (&certificates.root_cert, &tls.ca_file) {
+        const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
+        if !pem.windows(BEGIN.len()).any(|window| window == BEGIN) {
+            return Err(StoreError::BadUrl {
+                why: format!("{} holds no certificate in PEM", path.display()),
+            });
+        }
+    }
     // What cannot be used is told now, not at the first connection.
     let anywhere = ConnectionAddr::TcpTls {
         host: "localhost".to_owned(),

@@ -191,14 +191,13 @@ impl Link {
         let opening = async {
             let mut waits = Backoff::new();
             loop {
-                let error = match link.connect_all().await {
+                match link.connect_all().await {
                     Ok(()) => return Ok(()),
                     // A master that was just replaced says that it is a replica: its Sentinels will say more.
                     Err(NoConnection::Replica(_)) if !matches!(url.shape, Shape::Single(_)) => {}
                     Err(NoConnection::Unreachable(why)) => tracing::debug!(%why, "connecting to the store"),
                     Err(error) => return Err(error.at_start()),
-                };
-                let () = error;
+                }
                 waits.pause().await;
             }
         };

@@ -1,12 +1,15 @@
-//! A way to a server that can be cut, or lose what comes back.
+//! A way to a server that loses answers, answers by itself, or changes what the server says of itself.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A TCP proxy on a free port.
+use crate::hub::lock;
+
+/// A TCP proxy on a free port. What it does to scripts it does one by one: a test sends them one by one.
 pub struct Proxy {
     port: u16,
     state: Arc<State>,
@@ -15,9 +18,18 @@ pub struct Proxy {
 
 #[derive(Default)]
 struct State {
-    lose_next: AtomicBool,
+    plans: Mutex<VecDeque<Plan>>,
     lose_all: AtomicBool,
     lost: AtomicUsize,
+    lie: Mutex<Option<(Vec<u8>, Vec<u8>)>>,
+}
+
+/// What happens to a script.
+enum Plan {
+    /// It is done, but nobody hears, and the connection breaks.
+    Lose,
+    /// It is not done, and this is the answer.
+    Say(String),
 }
 
 impl Proxy {
@@ -44,20 +56,40 @@ impl Proxy {
         self.port
     }
 
-    /// The next answer to a script is not handed on: what was asked is done, but nobody hears, and the connection breaks.
+    /// The answer to the next script that nothing is planned for is lost: what was asked is done, but nobody hears, and
+    /// the connection breaks.
     pub fn lose_next_reply(&self) {
-        self.state.lose_next.store(true, Ordering::SeqCst);
+        lock(&self.state.plans).push_back(Plan::Lose);
     }
 
-    /// The same for every answer to a script, until told otherwise.
+    /// The next script that nothing is planned for is refused with this error in place of being done.
+    pub fn refuse_next(&self, error: &str) {
+        lock(&self.state.plans).push_back(Plan::Say(format!("-{error}\r\n")));
+    }
+
+    /// Every answer to a script is lost, until told otherwise.
     pub fn lose_all_replies(&self, lose: bool) {
         self.state.lose_all.store(lose, Ordering::SeqCst);
+    }
+
+    /// In what the server answers, `truth` is replaced by `lie`, of the same length; `None` ends it.
+    pub fn lie(&self, lie: Option<(&str, &str)>) {
+        *lock(&self.state.lie) = lie.map(|(truth, lie)| {
+            assert_eq!(truth.len(), lie.len());
+            (truth.as_bytes().to_vec(), lie.as_bytes().to_vec())
+        });
     }
 
     /// How many answers were lost.
     #[must_use]
     pub fn lost(&self) -> usize {
         self.state.lost.load(Ordering::SeqCst)
+    }
+
+    /// How many plans are left.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        lock(&self.state.plans).len()
     }
 }
 
@@ -67,28 +99,52 @@ impl Drop for Proxy {
     }
 }
 
-/// Carries bytes both ways. Only replies to scripts are lost, not those to keep-alives of other connections.
+impl State {
+    /// What the server says, with the lie in it.
+    fn told(&self, answer: &mut [u8]) {
+        let Some((truth, lie)) = lock(&self.lie).clone() else {
+            return;
+        };
+        let places: Vec<usize> = answer
+            .windows(truth.len())
+            .enumerate()
+            .filter(|(_, window)| *window == truth)
+            .map(|(at, _)| at)
+            .collect();
+        for at in places {
+            answer[at..at + lie.len()].copy_from_slice(&lie);
+        }
+    }
+}
+
+/// Carries bytes both ways. Only scripts are interfered with, not keep-alives of other connections.
 async fn carry(mut client: TcpStream, port: u16, state: Arc<State>) {
     let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)).await else {
         return;
     };
-    let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
-    let mut last_was_script = false;
+    let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
+    let mut lose = false;
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
                 let Ok(count @ 1..) = read else { return };
-                last_was_script = asked[..count].windows(7).any(|window| window == b"EVALSHA");
+                if asked[..count].windows(7).any(|window| window == b"EVALSHA") {
+                    let plan = lock(&state.plans).pop_front();
+                    lose = state.lose_all.load(Ordering::SeqCst) || matches!(plan, Some(Plan::Lose));
+                    if let Some(Plan::Say(error)) = plan {
+                        if client.write_all(error.as_bytes()).await.is_err() { return }
+                        continue;
+                    }
+                }
                 if server.write_all(&asked[..count]).await.is_err() { return }
             }
             read = server.read(&mut answered) => {
                 let Ok(count @ 1..) = read else { return };
-                let lose = state.lose_all.load(Ordering::SeqCst)
-                    || last_was_script && state.lose_next.swap(false, Ordering::SeqCst);
-                if last_was_script && lose {
+                if lose {
                     state.lost.fetch_add(1, Ordering::SeqCst);
                     return;
                 }
+                state.told(&mut answered[..count]);
                 if client.write_all(&answered[..count]).await.is_err() { return }
             }
         }

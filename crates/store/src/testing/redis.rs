@@ -104,6 +104,15 @@ impl RedisServer {
         panic!("redis-server did not start on any of {STARTS_MAX} free ports");
     }
 
+    /// A port that was free a moment ago, for what a server shall listen on besides.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn free_port() -> u16 {
+        free_port()
+    }
+
     /// The URL of its database 0.
     #[must_use]
     pub fn url(&self) -> String {
