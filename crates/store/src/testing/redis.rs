@@ -3,8 +3,11 @@
 use std::io::{BufRead as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 /// How often another port is tried when somebody else takes the one that was free.
 const STARTS_MAX: usize = 5;
@@ -17,6 +20,8 @@ pub struct RedisServer {
     running: Option<Running>,
     port: u16,
     arguments: Vec<String>,
+    /// Its own: a replica leaves its master's data there, which no other server must find.
+    folder: TempDir,
 }
 
 /// A server, and a shell that kills it when this process ends without doing so (a test runner that is killed drops
@@ -90,14 +95,16 @@ impl RedisServer {
 
     /// Starts one with the arguments that `arguments` gives for a port.
     pub(super) fn started(arguments: impl Fn(u16) -> Vec<String>) -> Self {
+        let folder = TempDir::new().expect("a folder");
         for _ in 0..STARTS_MAX {
             let port = free_port();
             let arguments = arguments(port);
-            if let Some(server) = spawn(port, &arguments) {
+            if let Some(server) = spawn(port, &arguments, folder.path()) {
                 return Self {
                     running: Some(Running::of(server)),
                     port,
                     arguments,
+                    folder,
                 };
             }
         }
@@ -138,7 +145,8 @@ impl RedisServer {
     /// When it does not start.
     pub fn start_again(&mut self) {
         self.stop();
-        let server = spawn(self.port, &self.arguments).expect("redis-server starts again on its port");
+        let server = spawn(self.port, &self.arguments, self.folder.path())
+            .expect("redis-server starts again on its port");
         self.running = Some(Running::of(server));
     }
 
@@ -219,7 +227,7 @@ pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Starts a server and waits until it answers; `None` when it ends before that.
-fn spawn(port: u16, arguments: &[String]) -> Option<Child> {
+fn spawn(port: u16, arguments: &[String], folder: &Path) -> Option<Child> {
     // A configuration file comes first; Sentinels have one.
     let (file, arguments) = match arguments.split_first() {
         Some((first, rest)) if !first.starts_with("--") => (Some(first), rest),
@@ -229,7 +237,7 @@ fn spawn(port: u16, arguments: &[String]) -> Option<Child> {
         .args(file)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
         .args(arguments)
-        .current_dir(std::env::temp_dir())
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
