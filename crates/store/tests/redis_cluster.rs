@@ -198,6 +198,47 @@ async fn a_shard_on_the_move_loses_nothing() {
     assert_eq!(log(&stores, session(0, 200)).await, ["old"]);
 }
 
+/// A process that only listens follows the slot too: the node that gives it away says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listener_alone_follows_its_slot() {
+    let cluster = start(3, 0).await;
+    let listener = tablemate_store::connect(&cluster.url(), wish()).await.unwrap();
+    let writing = tablemate_store::connect(&cluster.url(), wish()).await.unwrap();
+    let mut writer = Writer::new(&writing, session(0, 1));
+    writer.write(&["created"]).await;
+    let mut watch = listener.sessions.subscribe(session(0, 1)).await.unwrap();
+    let mut other = listener.sessions.subscribe(session(1, 1)).await.unwrap();
+    let from = cluster.owner(slot(0));
+    let to = (from + 1) % 3;
+    tokio::task::block_in_place(|| {
+        cluster.begin_move(slot(0), from, to);
+        while cluster.move_keys(slot(0), from, to, 100) {}
+        cluster.end_move(slot(0), to);
+    });
+    // Long before anybody asks who serves what when nothing seems wrong.
+    let deadline = Instant::now() + Duration::from_secs(5);
+    assert_eq!(tablemate_store::contract::heard(&mut watch).await, Live::Gap);
+    'heard: loop {
+        assert!(Instant::now() < deadline, "the listener follows");
+        write_on(&mut writer, "moved").await;
+        let soon = Instant::now() + Duration::from_millis(50);
+        while let Ok(Some(live)) = tokio::time::timeout_at(soon.into(), watch.next()).await {
+            if matches!(live, Live::Entries { before, .. } if before.sequence + 1 == writer.cursor.sequence) {
+                break 'heard;
+            }
+        }
+    }
+    // Other channels go on.
+    Writer::new(&writing, session(1, 1)).write(&["created"]).await;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !matches!(
+        tablemate_store::contract::heard(&mut other).await,
+        Live::Entries { .. }
+    ) {
+        assert!(Instant::now() < deadline);
+    }
+}
+
 /// kill -9 of a master with a replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_takes_over() {

@@ -206,39 +206,6 @@ async fn a_master_that_comes_back_gets_nothing() {
     );
 }
 
-/// A Sentinel that is cut off remembers an old master. It is not believed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sentinel_that_missed_it_is_not_believed() {
-    let set = SentinelSet::start(1, 3);
-    let stores = open(&set).await;
-    let mut writer = Writer::new(&stores, ID());
-    writer.write(&["created"]).await;
-    set.sentinels[2].pause();
-    set.fail_over();
-    let next = tokio::task::block_in_place(|| set.master_after(0));
-    write_on(&mut writer, "after").await;
-    // Only the one that has missed it answers.
-    set.sentinels[2].resume();
-    set.sentinels[0].pause();
-    set.sentinels[1].pause();
-    for fact in 0..20 {
-        write_on(&mut writer, &format!("fact {fact}")).await;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    let key = RedisStore::open(
-        &format!("redis://127.0.0.1:{}/", set.servers[next].port()),
-        wish(),
-    )
-    .await
-    .unwrap()
-    .session_keys(ID())
-    .log;
-    assert_eq!(
-        length(&set, next, &key),
-        i64::try_from(writer.cursor.sequence).unwrap()
-    );
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_service_is_told() {
     let set = SentinelSet::start(0, 1);

@@ -159,11 +159,7 @@ impl Shared {
                 lock(&self.subscribed).insert(channel, wire);
             }
             PushKind::SUnsubscribe => {
-                let by_itself = {
-                    let mut subscribed = lock(&self.subscribed);
-                    let ours = subscribed.get(&channel) == Some(&wire);
-                    ours && subscribed.remove(&channel).is_some()
-                };
+                let by_itself = lock(&self.subscribed).get(&channel) == Some(&wire);
                 // Not asked for: the slot has moved. The client library may have taken this for the answer to something
                 // else, so the connection is not used any more.
                 if by_itself {

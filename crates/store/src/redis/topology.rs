@@ -260,29 +260,35 @@ impl Sentinels {
                 }
             })
             .collect();
-        let mut votes = gathered(asking).await.map_err(|none| match none {
+        let votes = gathered(asking).await.map_err(|none| match none {
             // A Sentinel answers an unknown name with an error.
             NoConnection::Unfit(StoreError::Corrupt { why, .. }) => {
                 NoConnection::Unreachable(format!("service {:?}: {why}", self.service))
             }
             other => other,
         })?;
-        votes.sort_by_key(|vote| vote.epoch);
-        let Some(newest) = votes.last() else {
-            return Err(NoConnection::Unreachable("no Sentinel answers".to_owned()));
-        };
-        let agreeing = votes.iter().filter(|vote| vote.address == newest.address).count();
         let mut seen = lock(&self.seen);
-        // A few that are cut off may speak of a master that was: not believed once a newer one was seen. A majority is
-        // believed whatever its epoch: Sentinels that were set up anew count from the start.
-        if newest.epoch < *seen && agreeing * 2 <= self.lanes.len() {
-            return Err(NoConnection::Unreachable(
-                "only Sentinels that have missed a fail-over answer".to_owned(),
-            ));
-        }
-        *seen = newest.epoch;
-        Ok(newest.address.clone())
+        let chosen = choose(&votes, *seen, self.lanes.len())?;
+        *seen = chosen.epoch;
+        Ok(chosen.address.clone())
     }
+}
+
+/// Whom the Sentinels that answer, of `all`, are to be believed: the newest, by the epoch of the fail-over that made it
+/// master.
+fn choose(votes: &[Vote], seen: u64, all: usize) -> Result<&Vote, NoConnection> {
+    let Some(newest) = votes.iter().max_by_key(|vote| vote.epoch) else {
+        return Err(NoConnection::Unreachable("no Sentinel answers".to_owned()));
+    };
+    let agreeing = votes.iter().filter(|vote| vote.address == newest.address).count();
+    // A few that are cut off may speak of a master that was: not believed once a newer one was seen. A majority is
+    // believed whatever its epoch: Sentinels that were set up anew count from the start.
+    if newest.epoch < seen && agreeing * 2 <= all {
+        return Err(NoConnection::Unreachable(
+            "only Sentinels that have missed a fail-over answer".to_owned(),
+        ));
+    }
+    Ok(newest)
 }
 
 fn vote(answers: &[Value]) -> Option<Vote> {
@@ -446,5 +452,35 @@ mod tests {
         let vote = super::vote(&[address, master]).unwrap();
         assert_eq!((vote.epoch, vote.address), (3, Address::new("10.0.0.1", 7_000)));
         assert!(super::vote(&[Value::Nil, Value::Nil]).is_none());
+    }
+
+    #[test]
+    fn sentinels_that_missed_a_fail_over_are_not_believed() {
+        let old = || Vote {
+            epoch: 1,
+            address: Address::new("old", 1),
+        };
+        let new = || Vote {
+            epoch: 2,
+            address: Address::new("new", 1),
+        };
+        let chosen = |votes: &[Vote], seen| choose(votes, seen, 3).map(|vote| vote.address.host.clone()).ok();
+        assert_eq!(
+            chosen(&[old(), old(), new()], 0).as_deref(),
+            Some("new"),
+            "one knows more"
+        );
+        assert_eq!(
+            chosen(&[old()], 0).as_deref(),
+            Some("old"),
+            "nothing newer was seen"
+        );
+        assert_eq!(chosen(&[old()], 2), None, "a newer one was seen");
+        assert_eq!(
+            chosen(&[old(), old()], 2).as_deref(),
+            Some("old"),
+            "a majority, set up anew"
+        );
+        assert_eq!(chosen(&[], 0), None);
     }
 }
