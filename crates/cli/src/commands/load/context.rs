@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use tablemate_client::{Client, v1};
@@ -12,6 +13,7 @@ use tablemate_engine::policy::{self, Policy};
 use tablemate_engine::{game, reversi};
 use tokio_util::sync::CancellationToken;
 
+use crate::commands::load::journal::Journal;
 use crate::commands::load::stats::{Stats, count};
 use crate::commands::load::witness::Testimony;
 
@@ -40,6 +42,8 @@ pub struct Context {
     pub away: Duration,
     /// How likely a move is sent twice.
     pub repeats: f64,
+    /// What was acknowledged.
+    pub journal: Journal,
     /// The seed of all choices.
     pub seed: u64,
     /// Accounts of sessions that wait for the other player's.
@@ -61,6 +65,12 @@ impl Context {
             disconnects: args.disconnects,
             away: args.away.0,
             repeats: args.repeats,
+            journal: match &args.journal {
+                Some(path) => {
+                    Journal::create(path).with_context(|| format!("--journal {}", path.display()))?
+                }
+                None => Journal::default(),
+            },
             seed: args.seed.unwrap_or_else(rand::random),
             testimonies: Mutex::default(),
         })
@@ -102,8 +112,9 @@ impl Context {
             }
             Some(other) => {
                 drop(waiting);
-                for text in testimony.contradictions(&other) {
-                    self.stats.violation(format!("session {session_id}: {text}"));
+                for violation in testimony.contradictions(&other) {
+                    self.stats
+                        .violation(violation.at(&format!("session {session_id}")));
                 }
                 true
             }

@@ -3,7 +3,7 @@
 use tablemate_client::{Error, v1};
 
 use crate::commands::load::context::Context;
-use crate::commands::load::stats::{Timed, count};
+use crate::commands::load::stats::{Broken, Timed, count};
 use crate::commands::load::witness::Witness;
 
 /// Plays one session after the other until told to stop.
@@ -22,15 +22,23 @@ pub async fn play(context: &Context, number: u32) {
             Ok(()) if complete => {
                 context.game_finished();
                 if testimony.results.len() != 1 {
-                    violations.push(format!("{} results of one game", testimony.results.len()));
+                    violations.push(
+                        Broken::DoubledResult
+                            .because(format!("{} results of one game", testimony.results.len())),
+                    );
                 }
             }
-            Ok(()) => violations.push("the receipts do not end the session".to_owned()),
+            Ok(()) => violations.push(Broken::Unfinished.because("the receipts do not end the session")),
             Err(Error::Unavailable { .. }) => {}
-            Err(error) => violations.push(format!("a legal command was refused: {error}")),
+            Err(error) => {
+                violations
+                    .push(Broken::Contradiction.because(format!("a legal command was refused: {error}")));
+            }
         }
-        for text in violations {
-            context.stats.violation(format!("session {session_id}: {text}"));
+        for violation in violations {
+            context
+                .stats
+                .violation(violation.at(&format!("session {session_id}")));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tablemate_client::{Error, WatchFrom, v1};
 
 use crate::commands::load::context::Context;
-use crate::commands::load::stats::{Timed, count};
+use crate::commands::load::stats::{Broken, Timed, count};
 use crate::commands::load::watching::Watching;
 
 /// How much later than its deadline a move may be told before the deadline counts as missed.
@@ -38,7 +38,7 @@ pub async fn keep(context: &Context, number: u32, idle: Idle) {
             Ok(()) | Err(Error::Unavailable { .. }) => {}
             Err(error) => context
                 .stats
-                .violation(format!("an idle session was refused: {error}")),
+                .violation(Broken::Contradiction.because(format!("an idle session was refused: {error}"))),
         }
     }
 }
@@ -107,10 +107,10 @@ async fn watch(context: &Context, session_id: &str, idle: Idle) -> Result<bool, 
                 break;
             }
             Err(_) => {
-                stats.violation(format!(
+                stats.violation(Broken::Contradiction.because(format!(
                     "session {session_id}: nothing happened for {} s after a deadline",
                     MISSED.as_secs()
-                ));
+                )));
                 heard_at = tokio::time::Instant::now();
             }
         }
@@ -118,8 +118,8 @@ async fn watch(context: &Context, session_id: &str, idle: Idle) -> Result<bool, 
     let (witness, mut violations) = watching.close(stats);
     let over = witness.is_over();
     violations.extend(witness.close().1);
-    for text in violations {
-        stats.violation(format!("session {session_id}: {text}"));
+    for violation in violations {
+        stats.violation(violation.at(&format!("session {session_id}")));
     }
     match failed {
         Some(error) => Err(error),
@@ -144,9 +144,9 @@ async fn wait(context: &Context, session_id: &str, idle: Idle) -> Result<bool, E
         .await?;
     let phase = answer.session.unwrap_or_default().phase();
     if phase != v1::SessionPhase::Ended {
-        context.stats.violation(format!(
+        context.stats.violation(Broken::Contradiction.because(format!(
             "session {session_id} is {phase:?} when it must have ended"
-        ));
+        )));
     }
     Ok(true)
 }

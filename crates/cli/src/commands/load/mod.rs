@@ -3,6 +3,7 @@
 mod context;
 mod direct;
 mod idle;
+mod journal;
 mod plan;
 mod player;
 mod records;
@@ -24,6 +25,7 @@ use crate::commands::load::context::Context;
 use crate::commands::load::idle::Idle;
 use crate::commands::load::player::Tally;
 use crate::commands::load::report::Summary;
+use crate::commands::load::stats::Broken;
 use crate::exit::Exit;
 use crate::i18n::{Lang, grouped};
 
@@ -33,6 +35,8 @@ pub use plan::Args;
 pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
     let config = Config {
         connections: args.connections as usize,
+        budget: args.patience.0,
+        stream_budget: args.patience.0,
         ..Config::default()
     };
     let connected = args.target.connect(config, lang).await?;
@@ -42,9 +46,9 @@ pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
     let elapsed = began.elapsed();
     let waiting = context.testimonies_waiting();
     if waiting > 0 {
-        context.stats.violation(format!(
+        context.stats.violation(Broken::Unfinished.because(format!(
             "{waiting} sessions were seen to their end by one player only"
-        ));
+        )));
     }
     let records = if context.settings.unrated {
         None
@@ -57,7 +61,12 @@ pub async fn run(args: Args, lang: Lang) -> anyhow::Result<Exit> {
         records,
         seed: context.seed,
     };
-    print!("{}", report::report(&context.stats, &summary));
+    context.journal.close()?;
+    if args.json {
+        println!("{}", report::json(&context.stats, &summary));
+    } else {
+        print!("{}", report::report(&context.stats, &summary));
+    }
     std::io::stdout().flush()?;
     connected.close().await?;
     let counters = &context.stats.counters;

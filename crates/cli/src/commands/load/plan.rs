@@ -1,5 +1,6 @@
 //! What is to be done, read from the arguments.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -67,6 +68,15 @@ pub struct Args {
     /// Let the games touch no player's record, and do not check the records at the end.
     #[arg(long)]
     pub unrated: bool,
+    /// How long a call or a stream may go without an answer before the player gives up.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub patience: Time,
+    /// Write down what was acknowledged: a JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    pub json: bool,
     /// The seed of all choices of moves and times; drawn when not given.
     #[arg(long)]
     pub seed: Option<u64>,

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use tablemate_client::{Error, Reason, WatchFrom, v1};
 
 use crate::commands::load::context::Context;
-use crate::commands::load::stats::{Timed, count};
+use crate::commands::load::stats::{Broken, Timed, count};
 use crate::commands::load::watching::Watching;
 
 /// How long the other player's resignation, or the rest of the stream, is waited for after the stop.
@@ -58,10 +58,10 @@ pub async fn play(context: &Context, number: u32) -> (String, Tally) {
             Err(error) if error.is(Reason::PlayerBusy) => {
                 busy += 1;
                 if busy == BUSY_MAX {
-                    context.stats.violation(format!(
+                    context.stats.violation(Broken::Unfinished.because(format!(
                         "player {} stays busy without a session: {error}",
                         player.id
-                    ));
+                    )));
                     break;
                 }
                 tokio::time::sleep(BUSY_WAIT).await;
@@ -115,6 +115,9 @@ impl Player<'_> {
             return Ok(None);
         }
         stats.record(Timed::Matched, began.elapsed());
+        self.context
+            .journal
+            .matched(&ticket.session_id, &self.id, ticket.seat);
         Ok(Some((ticket.session_id, ticket.seat)))
     }
 
@@ -140,10 +143,10 @@ impl Player<'_> {
                 if ticket.state() == v1::TicketState::Matched {
                     Ok(Some((ticket.session_id, ticket.seat)))
                 } else {
-                    stats.violation(format!(
+                    stats.violation(Broken::Contradiction.because(format!(
                         "ticket {ticket_id}: ALREADY_MATCHED, but it is {:?}",
                         ticket.state()
-                    ));
+                    )));
                     Ok(None)
                 }
             }
@@ -165,14 +168,16 @@ impl Player<'_> {
         violations.extend(found);
         match outcome {
             Ok(()) if complete => {}
-            Ok(()) => violations.push("the stream ended before the session".to_owned()),
+            Ok(()) => {
+                violations.push(Broken::Unfinished.because("the stream ended before the session"));
+            }
             Err(error) => {
                 stats.refused(Timed::EventDelivery, &error);
-                violations.push(format!("the stream failed: {error}"));
+                violations.push(Broken::Unfinished.because(format!("the stream failed: {error}")));
             }
         }
-        for text in violations {
-            stats.violation(format!("session {session_id}, {}: {text}", self.id));
+        for violation in violations {
+            stats.violation(violation.at(&format!("session {session_id}, {}", self.id)));
         }
         if !complete {
             return;
@@ -284,10 +289,13 @@ impl Player<'_> {
                 match own.and_then(|event| Some((event.sequence, event.kind.as_ref()?))) {
                     Some((sequence, v1::event::Kind::Moved(moved))) if moved.ply == ply => {
                         watching.witness.acknowledged(sequence, ply, moved.r#move.clone());
+                        self.context
+                            .journal
+                            .moved(session_id, &self.id, ply, &moved.r#move, sequence);
                     }
-                    _ => stats.violation(format!(
+                    _ => stats.violation(Broken::Contradiction.because(format!(
                         "session {session_id}: the receipt of ply {ply} does not begin with it"
-                    )),
+                    ))),
                 }
                 if let Some(request) = repeat {
                     self.repeat(request, &receipt).await;
@@ -295,9 +303,9 @@ impl Player<'_> {
             }
             Err(error) if is_race(&error) => {}
             Err(Error::Unavailable { .. }) => {}
-            Err(error) => stats.violation(format!(
+            Err(error) => stats.violation(Broken::Contradiction.because(format!(
                 "session {session_id}: {mv} of ply {ply} was refused: {error}"
-            )),
+            ))),
         }
     }
 
@@ -313,15 +321,15 @@ impl Player<'_> {
                     == (first.first_sequence, first.last_sequence)
                     && again.events == first.events;
                 if !same {
-                    stats.violation(format!(
+                    stats.violation(Broken::Contradiction.because(format!(
                         "session {session_id}: ply {ply} was answered differently again: {first:?} and {again:?}"
-                    ));
+                    )));
                 }
             }
             Err(Error::Unavailable { .. }) => {}
-            Err(error) => stats.violation(format!(
+            Err(error) => stats.violation(Broken::Contradiction.because(format!(
                 "session {session_id}: ply {ply} was refused when repeated: {error}"
-            )),
+            ))),
         }
     }
 
@@ -335,7 +343,10 @@ impl Player<'_> {
         match stats.call(Timed::Resign, client.resign(request)).await {
             Ok(_) => {}
             Err(error) if is_race(&error) || matches!(error, Error::Unavailable { .. }) => {}
-            Err(error) => stats.violation(format!("session {session_id}: resigning was refused: {error}")),
+            Err(error) => stats.violation(
+                Broken::Contradiction
+                    .because(format!("session {session_id}: resigning was refused: {error}")),
+            ),
         }
     }
 
@@ -363,16 +374,18 @@ impl Player<'_> {
             Ok(answer) => {
                 let session = answer.session.unwrap_or_default();
                 if session.sequence < last || session.results != results {
-                    stats.violation(format!(
+                    stats.violation(Broken::Contradiction.because(format!(
                         "session {session_id}: a read shows event {} and {} results, the stream {last} and {}",
                         session.sequence,
                         session.results.len(),
                         results.len()
-                    ));
+                    )));
                 }
             }
             Err(Error::Unavailable { .. }) => {}
-            Err(error) => stats.violation(format!("session {session_id}: reading was refused: {error}")),
+            Err(error) => stats.violation(
+                Broken::Contradiction.because(format!("session {session_id}: reading was refused: {error}")),
+            ),
         }
     }
 }

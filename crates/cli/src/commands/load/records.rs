@@ -7,7 +7,7 @@ use tablemate_client::{Error, v1};
 
 use crate::commands::load::context::Context;
 use crate::commands::load::player::Tally;
-use crate::commands::load::stats::Timed;
+use crate::commands::load::stats::{Broken, Timed, Violation};
 
 /// How long the settlement of the last games is waited for.
 const SETTLED_WITHIN: Duration = Duration::from_secs(20);
@@ -20,8 +20,8 @@ pub async fn check(context: &Context, tallies: Vec<(String, Tally)>) -> usize {
     let count = tallies.len();
     futures::stream::iter(tallies)
         .for_each_concurrent(AT_ONCE, |(player, tally)| async move {
-            if let Err(text) = check_player(context, &player, tally, until).await {
-                context.stats.violation(format!("player {player}: {text}"));
+            if let Err(violation) = check_player(context, &player, tally, until).await {
+                context.stats.violation(violation.at(&format!("player {player}")));
             }
         })
         .await;
@@ -33,7 +33,7 @@ async fn check_player(
     player: &str,
     tally: Tally,
     until: tokio::time::Instant,
-) -> Result<(), String> {
+) -> Result<(), Violation> {
     loop {
         let request = v1::GetPlayerRequest {
             player_id: player.to_owned(),
@@ -46,7 +46,7 @@ async fn check_player(
         {
             Ok(answer) => answer.player.unwrap_or_default(),
             Err(Error::Unavailable { .. }) => v1::Player::default(),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(Broken::Contradiction.because(error.to_string())),
         };
         let settled = Tally {
             wins: record.wins,
@@ -54,24 +54,23 @@ async fn check_player(
             losses: record.losses,
         };
         if settled.wins > tally.wins || settled.draws > tally.draws || settled.losses > tally.losses {
-            return Err(format!("the record has {settled:?}, the player saw {tally:?}"));
+            let text = format!("the record has {settled:?}, the player saw {tally:?}");
+            return Err(Broken::DoubledResult.because(text));
         }
         if settled == tally {
             // 2 points a game, won or lost.
             let points = 2 * (i128::from(tally.wins) - i128::from(tally.losses));
             if i128::from(record.points) != points {
-                return Err(format!(
-                    "{} points in the record, {points} by the games",
-                    record.points
-                ));
+                let text = format!("{} points in the record, {points} by the games", record.points);
+                return Err(Broken::DoubledResult.because(text));
             }
             return Ok(());
         }
         if tokio::time::Instant::now() >= until {
-            return Err(format!(
+            return Err(Broken::Unfinished.because(format!(
                 "after {} s the record has {settled:?}, the player saw {tally:?}",
                 SETTLED_WITHIN.as_secs()
-            ));
+            )));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
+use serde_json::json;
 
 use crate::commands::load::stats::{Stats, Timed};
 use crate::i18n::grouped;
@@ -48,6 +49,11 @@ pub fn report(stats: &Stats, summary: &Summary) -> String {
     ] {
         row(name, grouped(counter.load(Relaxed)), String::new());
     }
+    row(
+        "longest silence, ms",
+        grouped(u64::try_from(stats.longest_silence().as_millis()).unwrap_or(u64::MAX)),
+        String::new(),
+    );
     if let Some(records) = summary.records {
         row("player records compared", grouped(records as u64), String::new());
     }
@@ -84,9 +90,60 @@ pub fn report(stats: &Stats, summary: &Summary) -> String {
     let violations = counters.violations.load(Relaxed);
     text.push_str(&format!("\nviolations: {}\n", grouped(violations)));
     for violation in stats.violations() {
-        text.push_str(&format!("  {violation}\n"));
+        text.push_str(&format!("  {}: {}\n", violation.broken.name(), violation.text));
     }
     text
+}
+
+/// The same as one JSON object, times in milliseconds.
+pub fn json(stats: &Stats, summary: &Summary) -> serde_json::Value {
+    let counters = &stats.counters;
+    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
+    let calls: serde_json::Map<String, serde_json::Value> = Timed::ALL
+        .into_iter()
+        .filter_map(|timed| {
+            let histogram = stats.histogram(timed).filter(|it| !it.is_empty())?;
+            let millis = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
+            let figures = json!({
+                "count": histogram.len(),
+                "p50": millis(0.5), "p90": millis(0.9), "p99": millis(0.99), "max": millis(1.0),
+            });
+            Some((timed.name().to_owned(), figures))
+        })
+        .collect();
+    let broken: serde_json::Map<String, serde_json::Value> = stats
+        .broken()
+        .into_iter()
+        .map(|(broken, count)| (broken.name().to_owned(), count.into()))
+        .collect();
+    let refused: Vec<_> = stats
+        .refusals()
+        .into_iter()
+        .map(|((call, reason), count)| json!({"call": call, "reason": reason, "count": count}))
+        .collect();
+    let violations: Vec<_> = stats
+        .violations()
+        .into_iter()
+        .map(|violation| json!({"broken": violation.broken.name(), "text": violation.text}))
+        .collect();
+    json!({
+        "mode": summary.mode,
+        "seed": summary.seed,
+        "seconds": summary.elapsed.as_secs_f64(),
+        "games": count(&counters.games),
+        "moves": count(&counters.moves),
+        "auto_moves": count(&counters.auto_moves),
+        "events": count(&counters.events),
+        "reconnects": count(&counters.reconnects),
+        "resynchronised": count(&counters.resynchronised),
+        "repeats": count(&counters.repeats),
+        "records": summary.records,
+        "longest_silence_ms": stats.longest_silence().as_secs_f64() * 1000.0,
+        "calls": calls,
+        "refused": refused,
+        "broken": broken,
+        "violations": violations,
+    })
 }
 
 fn right(text: String) -> Cell {

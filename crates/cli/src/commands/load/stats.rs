@@ -66,6 +66,77 @@ impl Timed {
     }
 }
 
+/// Which promise to players was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Broken {
+    /// A command was acknowledged, but is not in the log.
+    LostCommand,
+    /// A game or a session has two results, or a record has more games than were played.
+    DoubledResult,
+    /// A watcher missed events or saw some twice.
+    StreamGap,
+    /// A session did not end, or its results were not settled, in time.
+    Unfinished,
+    /// What was told cannot be true, or not together.
+    Contradiction,
+}
+
+impl Broken {
+    /// All, in the order of the report.
+    pub const ALL: [Broken; 5] = [
+        Broken::LostCommand,
+        Broken::DoubledResult,
+        Broken::StreamGap,
+        Broken::Unfinished,
+        Broken::Contradiction,
+    ];
+
+    /// The name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Broken::LostCommand => "lost_command",
+            Broken::DoubledResult => "doubled_result",
+            Broken::StreamGap => "stream_gap",
+            Broken::Unfinished => "unfinished",
+            Broken::Contradiction => "contradiction",
+        }
+    }
+
+    /// A violation of this kind.
+    pub fn because(self, text: impl Into<String>) -> Violation {
+        Violation {
+            broken: self,
+            text: text.into(),
+        }
+    }
+}
+
+/// What was found wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which promise was broken.
+    pub broken: Broken,
+    /// How it was seen.
+    pub text: String,
+}
+
+impl Violation {
+    /// The same, with where it was seen.
+    pub fn at(self, place: &str) -> Violation {
+        Violation {
+            text: format!("{place}: {}", self.text),
+            ..self
+        }
+    }
+}
+
+/// When commands were acknowledged, and the longest time without one.
+#[derive(Debug)]
+struct Acknowledgements {
+    last: Instant,
+    longest_silence: Duration,
+}
+
 /// Numbers that only grow.
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -103,7 +174,9 @@ pub struct Stats {
     pub counters: Counters,
     histograms: [Mutex<Histogram<u64>>; Timed::ALL.len()],
     refusals: Mutex<BTreeMap<(&'static str, String), u64>>,
-    violations: Mutex<Vec<String>>,
+    violations: Mutex<Vec<Violation>>,
+    broken: [AtomicU64; Broken::ALL.len()],
+    acknowledgements: Mutex<Acknowledgements>,
 }
 
 /// How many violations are kept as texts.
@@ -120,6 +193,11 @@ impl Stats {
             histograms: std::array::from_fn(|_| Mutex::new(histogram.clone())),
             refusals: Mutex::default(),
             violations: Mutex::default(),
+            broken: Default::default(),
+            acknowledgements: Mutex::new(Acknowledgements {
+                last: Instant::now(),
+                longest_silence: Duration::ZERO,
+            }),
         })
     }
 
@@ -151,10 +229,30 @@ impl Stats {
         let began = Instant::now();
         let answer = call.await;
         self.record(timed, began.elapsed());
-        if let Err(error) = &answer {
-            self.refused(timed, error);
+        match &answer {
+            Ok(_) => self.acknowledged(),
+            Err(error) => self.refused(timed, error),
         }
         answer
+    }
+
+    fn acknowledged(&self) {
+        let now = Instant::now();
+        let mut seen = self
+            .acknowledgements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let silence = now.saturating_duration_since(seen.last);
+        seen.longest_silence = seen.longest_silence.max(silence);
+        seen.last = now;
+    }
+
+    /// The longest time in which nobody's call was answered well.
+    pub fn longest_silence(&self) -> Duration {
+        self.acknowledgements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .longest_silence
     }
 
     /// Counts a refusal or a failure.
@@ -180,16 +278,27 @@ impl Stats {
     }
 
     /// Takes what was found wrong.
-    pub fn violation(&self, text: impl Into<String>) {
+    pub fn violation(&self, violation: Violation) {
         count(&self.counters.violations);
+        if let Some(counter) = self.broken.get(violation.broken as usize) {
+            count(counter);
+        }
         let mut violations = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
         if violations.len() < NAMED_MAX {
-            violations.push(text.into());
+            violations.push(violation);
         }
     }
 
-    /// The first violations as texts.
-    pub fn violations(&self) -> Vec<String> {
+    /// How often each promise was broken.
+    pub fn broken(&self) -> [(Broken, u64); Broken::ALL.len()] {
+        Broken::ALL.map(|broken| {
+            let count = self.broken.get(broken as usize);
+            (broken, count.map_or(0, |count| count.load(Ordering::Relaxed)))
+        })
+    }
+
+    /// The first violations.
+    pub fn violations(&self) -> Vec<Violation> {
         self.violations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

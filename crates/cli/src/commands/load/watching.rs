@@ -6,7 +6,7 @@ use prost_types::Timestamp;
 use tablemate_client::v1::event::Kind;
 use tablemate_client::{Error, UpdateKind, Watch, v1};
 
-use crate::commands::load::stats::{Stats, Timed, count};
+use crate::commands::load::stats::{Broken, Stats, Timed, Violation, count};
 use crate::commands::load::witness::Witness;
 
 /// A watched session.
@@ -64,7 +64,7 @@ impl Watching {
     }
 
     /// Adds what the stream did to the counts and gives what was seen.
-    pub fn close(self, stats: &Stats) -> (Witness, Vec<String>) {
+    pub fn close(self, stats: &Stats) -> (Witness, Vec<Violation>) {
         use std::sync::atomic::Ordering::Relaxed;
         stats
             .counters
@@ -77,10 +77,10 @@ impl Watching {
         let anomalies = self.watch.anomalies();
         let mut violations = Vec::new();
         if anomalies.gaps > 0 {
-            violations.push(format!("{} gaps in the stream", anomalies.gaps));
+            violations.push(Broken::StreamGap.because(format!("{} gaps in the stream", anomalies.gaps)));
         }
         if anomalies.doubled > 0 {
-            violations.push(format!("{} events came twice", anomalies.doubled));
+            violations.push(Broken::StreamGap.because(format!("{} events came twice", anomalies.doubled)));
         }
         (self.witness, violations)
     }

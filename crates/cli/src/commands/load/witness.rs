@@ -9,6 +9,8 @@ use tablemate_client::v1::event::Kind;
 use tablemate_client::v1::{self, GameEndReason, Outcome};
 use tablemate_engine::reversi::{Move, Position};
 
+use crate::commands::load::stats::{Broken, Violation};
+
 /// One watcher's account of a session.
 #[derive(Debug, Default)]
 pub struct Witness {
@@ -29,7 +31,7 @@ pub struct Witness {
     acknowledged: BTreeMap<u64, (u32, String)>,
     results: BTreeMap<u32, v1::GameResult>,
     ending: Option<v1::SessionEnding>,
-    violations: Vec<String>,
+    violations: Vec<Violation>,
 }
 
 /// A watcher's account at the end of a session, to be compared with another's.
@@ -64,10 +66,10 @@ impl Witness {
         self.ending = None;
         let lost = self.acknowledged.split_off(&session.sequence.saturating_add(1));
         for (sequence, (ply, mv)) in lost {
-            self.violations.push(format!(
+            self.violations.push(Broken::LostCommand.because(format!(
                 "move {mv} of ply {ply} was acknowledged as event {sequence}, the session has {} events only",
                 session.sequence
-            ));
+            )));
         }
         self.turn = session.turn;
         self.position = if session.position.is_empty() {
@@ -88,7 +90,7 @@ impl Witness {
         let sequence = event.sequence;
         if self.last != 0 && sequence != self.last.saturating_add(1) {
             self.violations
-                .push(format!("event {sequence} came after event {}", self.last));
+                .push(Broken::StreamGap.because(format!("event {sequence} came after event {}", self.last)));
         }
         self.last = sequence;
         if !self.alone {
@@ -127,8 +129,9 @@ impl Witness {
             Some(Kind::SessionEnded(ended)) => {
                 let before = self.ending.replace(ended.ending());
                 if before.is_some() {
-                    self.violations
-                        .push(format!("event {sequence} ends the session again"));
+                    self.violations.push(
+                        Broken::DoubledResult.because(format!("event {sequence} ends the session again")),
+                    );
                 }
             }
             _ => {}
@@ -160,7 +163,7 @@ impl Witness {
     }
 
     /// The account at the end, and all that cannot be true in it.
-    pub fn close(mut self) -> (Testimony, Vec<String>) {
+    pub fn close(mut self) -> (Testimony, Vec<Violation>) {
         for (sequence, (ply, mv)) in &self.acknowledged {
             // What lies before the first snapshot was not seen.
             if self.base.is_some_and(|base| *sequence <= base) {
@@ -168,17 +171,17 @@ impl Witness {
             }
             match self.moved.get(sequence) {
                 Some(moved) if moved == &(*ply, mv.clone()) => {}
-                Some((other_ply, other)) => self.violations.push(format!(
+                Some((other_ply, other)) => self.violations.push(Broken::LostCommand.because(format!(
                     "move {mv} of ply {ply} was acknowledged as event {sequence}, which is {other} of ply {other_ply}"
-                )),
-                None => self.violations.push(format!(
+                ))),
+                None => self.violations.push(Broken::LostCommand.because(format!(
                     "move {mv} of ply {ply} was acknowledged as event {sequence}, which is not among the events"
-                )),
+                ))),
             }
         }
         if self.ending == Some(v1::SessionEnding::SeriesComplete) && self.results.is_empty() {
             self.violations
-                .push("the session is complete without a result".to_owned());
+                .push(Broken::Contradiction.because("the session is complete without a result"));
         }
         let testimony = Testimony {
             digests: self.digests,
@@ -189,9 +192,13 @@ impl Witness {
         (testimony, self.violations)
     }
 
+    fn contradiction(&mut self, text: String) {
+        self.violations.push(Broken::Contradiction.because(text));
+    }
+
     fn parse(&mut self, text: &str) -> Option<Position> {
         text.parse()
-            .map_err(|error| self.violations.push(format!("position {text:?}: {error}")))
+            .map_err(|error| self.contradiction(format!("position {text:?}: {error}")))
             .ok()
     }
 
@@ -202,8 +209,7 @@ impl Witness {
             tablemate_engine::Colour::White => v1::Colour::White,
         });
         if to_act != Some(colour) {
-            self.violations
-                .push(format!("event {sequence}: {colour:?} acted out of turn"));
+            self.contradiction(format!("event {sequence}: {colour:?} acted out of turn"));
         }
         let played = mv
             .parse::<Move>()
@@ -211,7 +217,7 @@ impl Witness {
             .and_then(|mv| position.play(mv).map_err(|error| error.to_string()));
         match played {
             Ok((next, _)) => self.position = Some(next),
-            Err(error) => self.violations.push(format!("event {sequence}: {mv}: {error}")),
+            Err(error) => self.contradiction(format!("event {sequence}: {mv}: {error}")),
         }
     }
 
@@ -221,7 +227,7 @@ impl Witness {
         };
         let [black, white] = position.counts().map(u32::from);
         if (counts.black, counts.white) != (black, white) {
-            self.violations.push(format!(
+            self.contradiction(format!(
                 "event {sequence} counts {}–{} discs, the board has {black}–{white}",
                 counts.black, counts.white
             ));
@@ -236,7 +242,7 @@ impl Witness {
         );
         if let Some(position) = self.position {
             if position.is_over() != on_board {
-                self.violations.push(format!(
+                self.contradiction(format!(
                     "event {sequence} ends the game with {:?}, but the board says otherwise",
                     result.reason()
                 ));
@@ -256,7 +262,7 @@ impl Witness {
                 }
             });
             if on_board && expected != Some(result.outcome()) {
-                self.violations.push(format!(
+                self.contradiction(format!(
                     "event {sequence} says {:?}, the board {expected:?}",
                     result.outcome()
                 ));
@@ -264,31 +270,32 @@ impl Witness {
         }
         let number = result.game_number;
         if self.results.insert(number, result).is_some() {
-            self.violations
-                .push(format!("event {sequence} is another result of game {number}"));
+            self.violations.push(
+                Broken::DoubledResult.because(format!("event {sequence} is another result of game {number}")),
+            );
         }
     }
 }
 
 impl Testimony {
     /// What this watcher and another one of the same session were told differently.
-    pub fn contradictions(&self, other: &Testimony) -> Vec<String> {
+    pub fn contradictions(&self, other: &Testimony) -> Vec<Violation> {
         let mut found = Vec::new();
         for (sequence, digest) in &self.digests {
             if other.digests.get(sequence).is_some_and(|other| other != digest) {
-                found.push(format!(
+                found.push(Broken::Contradiction.because(format!(
                     "event {sequence} was told differently to the two players"
-                ));
+                )));
             }
         }
         if self.results != other.results {
-            found.push("the two players were told different results".to_owned());
+            found.push(Broken::Contradiction.because("the two players were told different results"));
         }
         if self.ending != other.ending {
-            found.push(format!(
+            found.push(Broken::Contradiction.because(format!(
                 "the session ended {:?} for one and {:?} for the other",
                 self.ending, other.ending
-            ));
+            )));
         }
         found
     }
@@ -346,7 +353,7 @@ mod tests {
         witness
     }
 
-    fn violations(witness: Witness) -> Vec<String> {
+    fn violations(witness: Witness) -> Vec<Violation> {
         witness.close().1
     }
 
