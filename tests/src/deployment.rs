@@ -1,8 +1,9 @@
 //! A whole deployment: Redis, game services, matchmakers, each a process of its own.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::{Deref, DerefMut};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tablemate_client::{Client, Config};
 use tablemate_store::testing::RedisServer;
 use tempfile::TempDir;
@@ -39,20 +40,41 @@ struct GameAddresses {
     internal: SocketAddr,
 }
 
-/// Running processes over one Redis. All end when it is dropped.
-pub struct Deployment {
+/// Running services over a store that somebody else keeps. All end when it is dropped.
+pub struct Services {
     /// The game services, in the order of their start.
     pub game_services: Vec<Process>,
     /// The matchmakers, in the order of their start.
     pub matchmakers: Vec<Process>,
-    /// The store.
-    pub redis: RedisServer,
     games: Vec<GameAddresses>,
-    matchmaking: Vec<SocketAddr>,
+    matchmaker_addresses: Vec<SocketAddr>,
+    /// Where each game service finds the store; the last one is the matchmakers' and everybody's who has none.
+    stores: Vec<String>,
     shards: Option<u16>,
     /// Arguments that every process gets.
     shared: Vec<String>,
     folder: TempDir,
+}
+
+/// [`Services`] over a Redis of their own.
+pub struct Deployment {
+    services: Services,
+    /// The store.
+    pub redis: RedisServer,
+}
+
+impl Deref for Deployment {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
+}
+
+impl DerefMut for Deployment {
+    fn deref_mut(&mut self) -> &mut Services {
+        &mut self.services
+    }
 }
 
 impl Deployment {
@@ -69,32 +91,52 @@ impl Deployment {
     /// # Errors
     /// When one of them does not start.
     pub fn start_with(shape: Shape, shared: Vec<String>) -> Result<Self> {
-        let mut deployment = Self {
+        let redis = RedisServer::start();
+        let services = Services::start(shape, vec![redis.url()], shared)?;
+        Ok(Self { services, redis })
+    }
+}
+
+impl Services {
+    /// Starts the processes. `stores` are URLs of one and the same store: the first game service takes the first, the
+    /// second the second, …, matchmakers and those for whom there is none the last.
+    ///
+    /// # Errors
+    /// When one of them does not start, or no URL is given.
+    pub fn start(shape: Shape, stores: Vec<String>, shared: Vec<String>) -> Result<Self> {
+        let mut services = Self {
             game_services: Vec::new(),
             matchmakers: Vec::new(),
-            redis: RedisServer::start(),
             games: Vec::new(),
-            matchmaking: Vec::new(),
+            matchmaker_addresses: Vec::new(),
+            stores,
             shards: shape.shards,
             shared,
             folder: TempDir::new()?,
         };
         for _ in 0..shape.game_services {
-            deployment.games.push(GameAddresses {
+            services.games.push(GameAddresses {
                 public: local(free_port()?),
                 internal: local(free_port()?),
             });
         }
+        for _ in 0..shape.matchmakers {
+            services.matchmaker_addresses.push(local(free_port()?));
+        }
         for number in 0..shape.game_services {
-            let process = deployment.game_service(number)?;
-            deployment.game_services.push(process);
+            let process = services.game_service(number)?;
+            services.game_services.push(process);
         }
         for number in 0..shape.matchmakers {
-            deployment.matchmaking.push(local(free_port()?));
-            let process = deployment.matchmaker(number)?;
-            deployment.matchmakers.push(process);
+            let process = services.matchmaker(number)?;
+            services.matchmakers.push(process);
         }
-        Ok(deployment)
+        Ok(services)
+    }
+
+    fn store(&self, number: usize) -> Result<String> {
+        let url = self.stores.get(number).or_else(|| self.stores.last());
+        Ok(format!("--store={}", url.context("no store is given")?))
     }
 
     fn game_service(&self, number: usize) -> Result<Process> {
@@ -102,7 +144,7 @@ impl Deployment {
         let mut arguments = vec![
             format!("--listen={}", addresses.public),
             format!("--internal-listen={}", addresses.internal),
-            format!("--store={}", self.redis.url()),
+            self.store(number)?,
         ];
         arguments.extend(self.shards.map(|shards| format!("--shards={shards}")));
         arguments.extend(self.shared.iter().cloned());
@@ -117,11 +159,8 @@ impl Deployment {
     }
 
     fn matchmaker(&self, number: usize) -> Result<Process> {
-        let address = self.matchmaking[number];
-        let mut arguments = vec![
-            format!("--listen={address}"),
-            format!("--store={}", self.redis.url()),
-        ];
+        let address = self.matchmaker_addresses[number];
+        let mut arguments = vec![format!("--listen={address}"), self.store(usize::MAX)?];
         for game in &self.games {
             arguments.push(format!("--game-service=http://{}", game.internal));
         }
@@ -136,7 +175,7 @@ impl Deployment {
         )
     }
 
-    /// Starts a killed game service again, on its old addresses.
+    /// Starts an ended game service again, on its old addresses.
     ///
     /// # Errors
     /// When it does not start.
@@ -145,13 +184,25 @@ impl Deployment {
         Ok(())
     }
 
-    /// Starts a matchmaker that has ended again, on its old address.
+    /// Starts an ended matchmaker again, on its old address.
     ///
     /// # Errors
     /// When it does not start.
     pub fn restart_matchmaker(&mut self, number: usize) -> Result<()> {
         self.matchmakers[number] = self.matchmaker(number)?;
         Ok(())
+    }
+
+    /// The addresses of all game services.
+    #[must_use]
+    pub fn game_addresses(&self) -> Vec<String> {
+        self.games.iter().map(|game| game.public.to_string()).collect()
+    }
+
+    /// The addresses of all matchmakers.
+    #[must_use]
+    pub fn matchmaker_addresses(&self) -> Vec<String> {
+        self.matchmaker_addresses.iter().map(SocketAddr::to_string).collect()
     }
 
     /// A client of all replicas.
@@ -171,11 +222,7 @@ impl Deployment {
             .iter()
             .map(|&number| self.games[number].public.to_string())
             .collect();
-        let matchmakers: Vec<String> = self
-            .matchmakers
-            .iter()
-            .map(|process| process.address.to_string())
-            .collect();
+        let matchmakers = self.matchmaker_addresses();
         Ok(Client::with_config(&games, &matchmakers, Config::default())?)
     }
 }

@@ -8,7 +8,7 @@ mod play;
 mod process;
 mod wait;
 
-pub use deployment::{Deployment, Shape};
+pub use deployment::{Deployment, Services, Shape};
 pub use play::{Table, play_out, settings, unrated};
 pub use process::{Process, binary, free_port};
 pub use wait::eventually;
