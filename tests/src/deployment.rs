@@ -202,7 +202,10 @@ impl Services {
     /// The addresses of all matchmakers.
     #[must_use]
     pub fn matchmaker_addresses(&self) -> Vec<String> {
-        self.matchmaker_addresses.iter().map(SocketAddr::to_string).collect()
+        self.matchmaker_addresses
+            .iter()
+            .map(SocketAddr::to_string)
+            .collect()
     }
 
     /// A client of all replicas.

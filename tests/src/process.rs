@@ -27,12 +27,12 @@ pub fn free_port() -> Result<u16> {
 /// When the folder of build results is not where cargo puts it.
 pub fn binary(name: &str) -> Result<PathBuf> {
     static BUILT: Once = Once::new();
-    // …/target/debug/deps/some_test-0123 → …/target/debug
-    let test = std::env::current_exe()?;
-    let folder = test
-        .parent()
-        .and_then(Path::parent)
-        .context("the test lies in target/PROFILE/deps")?;
+    // …/target/debug/deps/some_test-0123, or …/target/debug/some_binary → …/target/debug
+    let own = std::env::current_exe()?;
+    let mut folder = own.parent().context("a program lies in a folder")?;
+    if folder.ends_with("deps") {
+        folder = folder.parent().context("a test lies in target/PROFILE/deps")?;
+    }
     let release = folder.ends_with("release");
     BUILT.call_once(|| {
         if std::env::var_os("TABLEMATE_BINARIES_BUILT").is_some() {

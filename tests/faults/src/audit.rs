@@ -89,7 +89,9 @@ impl Audit {
                 }
                 None => {
                     audit.lost += account.moves.len() as u64 + 1;
-                    audit.find(format!("session {session} was told to its players and is not there"));
+                    audit.find(format!(
+                        "session {session} was told to its players and is not there"
+                    ));
                 }
             }
         }
@@ -167,17 +169,28 @@ impl Audit {
                 self.find(format!("result {} is in the stream twice", before.result_id));
             }
         }
-        let with_result: BTreeSet<&str> = results.values().map(|result| result.session_id.as_str()).collect();
+        let with_result: BTreeSet<&str> = results
+            .values()
+            .map(|result| result.session_id.as_str())
+            .collect();
         for (session, ends) in ends {
             if *ends > 0 && !with_result.contains(session.as_str()) {
                 self.stuck += 1;
-                self.find(format!("session {session}: its game ended, but the stream has no result"));
+                self.find(format!(
+                    "session {session}: its game ended, but the stream has no result"
+                ));
             }
         }
         let mut games: BTreeMap<&str, u64> = BTreeMap::new();
         for result in results.values() {
-            let outcome = result.result.as_ref().map_or(v1::Outcome::Unspecified, v1::GameResult::outcome);
-            if matches!(outcome, v1::Outcome::Seat1Wins | v1::Outcome::Seat2Wins | v1::Outcome::Draw) {
+            let outcome = result
+                .result
+                .as_ref()
+                .map_or(v1::Outcome::Unspecified, v1::GameResult::outcome);
+            if matches!(
+                outcome,
+                v1::Outcome::Seat1Wins | v1::Outcome::Seat2Wins | v1::Outcome::Draw
+            ) {
                 for player in [&result.seat_1_player_id, &result.seat_2_player_id] {
                     *games.entry(player).or_default() += 1;
                 }
@@ -199,7 +212,9 @@ impl Audit {
                 } else {
                     self.stuck += wrong;
                 }
-                self.find(format!("player {player}: {recorded} games in the record, {results} results"));
+                self.find(format!(
+                    "player {player}: {recorded} games in the record, {results} results"
+                ));
             }
         }
         Ok(())
@@ -211,10 +226,19 @@ fn read_journal(path: &Path) -> Result<BTreeMap<String, Account>> {
     let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
     for line in text.lines() {
         match serde_json::from_str(line).with_context(|| format!("the journal's {line:?}"))? {
-            Told::Matched { session, player, seat } => {
+            Told::Matched {
+                session,
+                player,
+                seat,
+            } => {
                 accounts.entry(session).or_default().seats.insert(seat, player);
             }
-            Told::Moved { session, ply, mv, sequence } => {
+            Told::Moved {
+                session,
+                ply,
+                mv,
+                sequence,
+            } => {
                 let account = accounts.entry(session).or_default();
                 account.moves.insert(sequence, (ply, mv));
             }
@@ -242,7 +266,9 @@ async fn read_log(client: &Client, session: &str) -> Result<Option<Log>> {
     let mut log = Log::default();
     while watch.sequence().is_none_or(|sequence| sequence < last) {
         let Some(update) = watch.next().await else { break };
-        let UpdateKind::Event(event) = update?.kind else { continue };
+        let UpdateKind::Event(event) = update?.kind else {
+            continue;
+        };
         match event.kind {
             Some(v1::event::Kind::Moved(moved)) => {
                 log.moves.insert(event.sequence, (moved.ply, moved.r#move));
@@ -261,5 +287,8 @@ async fn games_in_record(client: &Client, player: &str) -> Result<u64> {
         game_kind: v1::GameKind::Reversi.into(),
     };
     let record = client.get_player(asked).await?.player.unwrap_or_default();
-    Ok(record.wins.saturating_add(record.draws).saturating_add(record.losses))
+    Ok(record
+        .wins
+        .saturating_add(record.draws)
+        .saturating_add(record.losses))
 }

@@ -29,8 +29,6 @@ pub struct Report {
     pub games: u64,
     /// Moves that were acknowledged.
     pub moves: u64,
-    /// Moves that the server made.
-    pub auto_moves: u64,
     /// Watchers that were told to begin anew.
     pub resynchronised: u64,
     /// The longest time in which nobody's call was answered well.
@@ -46,8 +44,6 @@ pub struct Report {
 /// Times of a kind of call, in ms, retries included.
 #[derive(Debug, Default, Deserialize)]
 pub struct Times {
-    /// Half of them took no longer.
-    pub p50: f64,
     /// The longest.
     pub max: f64,
 }
@@ -89,7 +85,10 @@ impl Load {
         for address in services.matchmaker_addresses() {
             command.arg(format!("--matchmaker={address}"));
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.kill_on_drop(true);
         Ok(Running {
             child: command.spawn().context("start tablemate load")?,

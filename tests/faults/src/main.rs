@@ -57,7 +57,9 @@ impl Outcome {
     }
 
     fn doubled_results(&self) -> u64 {
-        self.audit.doubled_results.max(self.report.broken("doubled_result"))
+        self.audit
+            .doubled_results
+            .max(self.report.broken("doubled_result"))
     }
 
     fn gaps(&self) -> u64 {
@@ -69,7 +71,8 @@ impl Outcome {
     }
 
     fn kept(&self, promise: Promise) -> bool {
-        let sound = self.audit.doubled_results == 0 && self.audit.doubled_sessions == 0 && self.audit.stuck == 0;
+        let sound =
+            self.audit.doubled_results == 0 && self.audit.doubled_sessions == 0 && self.audit.stuck == 0;
         match promise {
             Promise::Everything => {
                 sound && self.lost() == 0 && self.gaps() == 0 && self.report.violations.is_empty()
@@ -92,8 +95,18 @@ async fn main() -> Result<ExitCode> {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
     table.set_header([
-        "scenario", "games", "moves", "lost", "doubled results", "doubled sessions", "gaps", "stuck",
-        "resyncs", "longest silence s", "slowest Play s", "promise",
+        "scenario",
+        "games",
+        "moves",
+        "lost",
+        "doubled results",
+        "doubled sessions",
+        "gaps",
+        "stuck",
+        "resyncs",
+        "longest silence s",
+        "slowest Play s",
+        "promise",
     ]);
     let mut all_kept = true;
     for scenario in chosen {
@@ -113,7 +126,11 @@ async fn main() -> Result<ExitCode> {
         }
     }
     println!("{table}");
-    Ok(if all_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_kept {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn choose(names: &[String]) -> Result<Vec<&'static Scenario>> {

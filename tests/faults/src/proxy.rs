@@ -101,7 +101,11 @@ async fn one_way(
     let writer = async move {
         while let Some((at, chunk)) = chunks.recv().await {
             tokio::time::sleep_until(at).await;
-            if network.wait_for(|network| *network != Network::Silent).await.is_err() {
+            if network
+                .wait_for(|network| *network != Network::Silent)
+                .await
+                .is_err()
+            {
                 break;
             }
             if to.write_all(&chunk).await.is_err() {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use tablemate_store::shards::{hash_tags, slot};
 use tokio::time::sleep;
 
 use crate::proxy::Network;
@@ -69,6 +70,8 @@ pub enum Fault {
     Reshard,
 }
 
+/// As many shards as a deployment has by default.
+const SHARDS: u16 = 64;
 const SECOND: Duration = Duration::from_secs(1);
 
 impl Fault {
@@ -189,8 +192,8 @@ impl Fault {
 
 /// Moves the slots of four shards to another master and back, a few keys at a time.
 fn reshard(cluster: &tablemate_store::testing::RedisCluster) {
-    for shard in 0..4 {
-        let slot = tablemate_store::shards::slot(shard);
+    for tag in hash_tags(SHARDS).iter().take(4) {
+        let slot = slot(tag);
         let home = cluster.owner(slot);
         let other = (home + 1) % 3;
         for (from, to) in [(home, other), (other, home)] {
@@ -318,10 +321,7 @@ pub const ALL: &[Scenario] = &[
         store: StoreKind::Proxied,
         flags: &[],
         promise: Promise::Everything,
-        fault: Fault::AllNetworks(
-            Network::Slow(Duration::from_millis(40)),
-            Duration::from_secs(10),
-        ),
+        fault: Fault::AllNetworks(Network::Slow(Duration::from_millis(40)), Duration::from_secs(10)),
     },
     Scenario {
         name: "sentinel-failover",

@@ -60,14 +60,25 @@ impl Stage {
         let (store, urls) = match kind {
             StoreKind::Memory => single(RedisServer::start()),
             StoreKind::Aof(sync) => single(RedisServer::start_with(&[
-                "--appendonly", "yes", "--appendfsync", sync, "--dir", &dir,
+                "--appendonly",
+                "yes",
+                "--appendfsync",
+                sync,
+                "--dir",
+                &dir,
             ])),
             StoreKind::SmallDisk => {
                 let small = SmallDisk::mount(folder.path())?;
                 disk = Some(small);
                 single(RedisServer::start_with(&[
-                    "--appendonly", "yes", "--appendfsync", "everysec", "--dir", &dir,
-                    "--auto-aof-rewrite-percentage", "0",
+                    "--appendonly",
+                    "yes",
+                    "--appendfsync",
+                    "everysec",
+                    "--dir",
+                    &dir,
+                    "--auto-aof-rewrite-percentage",
+                    "0",
                 ]))
             }
             StoreKind::Proxied => {
@@ -174,6 +185,9 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg("-l").arg(&self.path).status();
+        let _ = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(&self.path)
+            .status();
     }
 }
