@@ -71,6 +71,7 @@ impl Load {
         command.args([
             "load",
             "--json",
+            "--repeats=0.2",
             &format!("--players={}", self.players),
             &format!("--duration={}s", self.seconds),
             &format!("--think={}ms", self.think_ms),
