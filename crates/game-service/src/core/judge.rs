@@ -98,7 +98,8 @@ impl Core {
     pub async fn command(&self, id: SessionId, ask: &Ask) -> Result<Done, Refusal> {
         let slot = self.warm.slot(id);
         let mut held = slot.lock().await;
-        // Whether the store has confirmed, during this call, that the copy is what the log holds.
+        // Whether the store has confirmed, during this call, that the copy is what the log holds. That what fired is
+        // committed confirms nothing: an old copy fires byte for byte what others fired long ago.
         let mut confirmed = false;
         let mut clock = None;
         let mut tries = 0;
@@ -115,10 +116,7 @@ impl Core {
                 // Fired one by one before the command is judged: a judgement must not be old when it is committed.
                 let (next, facts) = self.advance(&warm.session, now, &outages).await?;
                 match self.fired(&mut held, next, &facts, now, &outages).await? {
-                    Written::Committed { .. } => {
-                        firings += 1;
-                        confirmed = true;
-                    }
+                    Written::Committed { .. } => firings += 1,
                     Written::Again { now } => {
                         clock = now;
                         tries += 1;
@@ -166,10 +164,7 @@ impl Core {
                     }
                 }
                 Outcome::MoreDue => match self.fired(&mut held, next, &applied.fired, now, &outages).await? {
-                    Written::Committed { .. } => {
-                        firings += 1;
-                        confirmed = true;
-                    }
+                    Written::Committed { .. } => firings += 1,
                     Written::Again { now } => {
                         clock = now;
                         tries += 1;
@@ -177,7 +172,8 @@ impl Core {
                 },
                 Outcome::Rejected(reason) if !applied.fired.is_empty() => {
                     match self.fired(&mut held, next, &applied.fired, now, &outages).await? {
-                        Written::Committed { .. } => return Err(errors::rejected(reason)),
+                        Written::Committed { .. } if confirmed => return Err(errors::rejected(reason)),
+                        Written::Committed { .. } => firings += 1,
                         Written::Again { now } => {
                             clock = now;
                             tries += 1;
