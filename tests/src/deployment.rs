@@ -193,6 +193,11 @@ impl Services {
         Ok(())
     }
 
+    /// All processes, matchmakers first.
+    pub fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.matchmakers.iter_mut().chain(&mut self.game_services)
+    }
+
     /// The addresses of all game services.
     #[must_use]
     pub fn game_addresses(&self) -> Vec<String> {

@@ -42,11 +42,7 @@ fn one_trace_spans_client_matchmaker_and_game_service() -> Result<()> {
         let matched = ticket(&client, "bob").instrument(span).await?;
         drop(client);
         // Both export what is left when they are told to stop.
-        for process in deployment
-            .matchmakers
-            .iter_mut()
-            .chain(&mut deployment.game_services)
-        {
+        for process in deployment.processes() {
             assert!(process.terminate(Duration::from_secs(20))?.success());
         }
         Ok::<_, anyhow::Error>(matched)
