@@ -30,8 +30,11 @@ fn pair() -> (RedisServer, RedisServer) {
     (master, replica)
 }
 
+/// How long replicas are waited for: long enough for a busy machine.
+const WAIT: Duration = Duration::from_millis(1_000);
+
 async fn open(master: &RedisServer) -> Stores {
-    let url = format!("{}?min_replicas=1&wait_ms=200", master.url());
+    let url = format!("{}?min_replicas=1&wait_ms={}", master.url(), WAIT.as_millis());
     tablemate_store::connect(&url, wish()).await.unwrap()
 }
 
@@ -74,10 +77,7 @@ async fn too_few_replicas_leave_an_unknown_outcome() {
         panic!("{error}")
     };
     assert!(why.contains("0 of 1 replicas"), "{why}");
-    assert!(
-        took >= Duration::from_millis(200) && took < Duration::from_millis(900),
-        "{took:?}"
-    );
+    assert!(took >= WAIT && took < 3 * WAIT, "{took:?}");
     // It is on the master, others see it, and still nobody is told that it counts: neither by a repetition (which writes
     // nothing any more) nor by one who read it.
     assert_eq!(log(&stores, session(0, 1)).await, ["created", "b"]);
@@ -92,7 +92,7 @@ async fn too_few_replicas_leave_an_unknown_outcome() {
     // Signs of life are not waited for.
     let started = Instant::now();
     assert_eq!(stores.sessions.pulse(&[0, 1, 2, 3]).await.unwrap().len(), 4);
-    assert!(started.elapsed() < Duration::from_millis(150));
+    assert!(started.elapsed() < WAIT);
 
     replica.resume();
     let deadline = Instant::now() + Duration::from_secs(10);
