@@ -43,6 +43,16 @@ enum Answer {
     Nothing,
 }
 
+/// A call that is on its way and is answered by a receipt.
+macro_rules! sent {
+    ($client:ident.$call:ident($request:ident)) => {
+        Box::pin(async move {
+            let answer = $client.$call($request).await?;
+            Ok(Answer::of(answer.receipt))
+        })
+    };
+}
+
 impl Answer {
     fn of(receipt: Option<v1::Receipt>) -> Answer {
         receipt.map_or(Answer::Nothing, |receipt| Answer::Receipt(receipt.last_sequence))
@@ -404,12 +414,7 @@ impl Person {
             ..Default::default()
         };
         let client = self.client.clone();
-        Ok(Box::pin(async move {
-            client
-                .play(request)
-                .await
-                .map(|answer| Answer::of(answer.receipt))
-        }))
+        Ok(sent!(client.play(request)))
     }
 
     fn illegal(&self, illegal: &IllegalMove) -> String {
@@ -433,12 +438,7 @@ impl Person {
                     player_id,
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .resign(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.resign(request))
             }
             Command::Leave => {
                 let request = v1::LeaveSessionRequest {
@@ -446,12 +446,7 @@ impl Person {
                     player_id,
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .leave_session(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.leave_session(request))
             }
             Command::Ready(number) => {
                 let request = v1::SetReadyRequest {
@@ -461,12 +456,7 @@ impl Person {
                     number: *number,
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .set_ready(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.set_ready(request))
             }
             Command::Unready => {
                 let request = v1::SetReadyRequest {
@@ -475,12 +465,7 @@ impl Person {
                     ready: false,
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .set_ready(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.set_ready(request))
             }
             Command::Offer(what) => {
                 let kind = match what {
@@ -494,12 +479,7 @@ impl Person {
                     kind: kind.into(),
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .make_offer(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.make_offer(request))
             }
             Command::Accept | Command::Decline => {
                 let request = v1::AnswerOfferRequest {
@@ -509,12 +489,7 @@ impl Person {
                     accept: *command == Command::Accept,
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .answer_offer(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.answer_offer(request))
             }
             Command::Withdraw => {
                 let request = v1::WithdrawOfferRequest {
@@ -523,12 +498,7 @@ impl Person {
                     offer_id: table.offer_of(mine)?.offer_id,
                     ..Default::default()
                 };
-                Box::pin(async move {
-                    client
-                        .withdraw_offer(request)
-                        .await
-                        .map(|answer| Answer::of(answer.receipt))
-                })
+                sent!(client.withdraw_offer(request))
             }
             _ => return None,
         };
