@@ -146,7 +146,10 @@ fn check(position: &Position) {
                 let colour = position.to_act().expect("somebody moved");
                 let mut runs = reference.turned(square, colour);
                 // direction by direction, each from the new disc outward. The order of the directions is free.
-                let mut rest: &[Square] = &played.turned;
+                let turned: Vec<Square> = played.turned.iter().collect();
+                let mut rest: &[Square] = &turned;
+                assert_eq!(played.turned.len(), turned.len());
+                assert_eq!(played.turned.set(), turned.iter().copied().collect());
                 while let Some(first) = rest.first() {
                     let index = runs
                         .iter()

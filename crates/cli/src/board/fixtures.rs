@@ -146,7 +146,7 @@ impl Game {
             colour: wire(by).into(),
             r#move: mv.to_owned(),
             placed: mv.to_owned(),
-            turned: played.turned.iter().map(ToString::to_string).collect(),
+            turned: played.turned.iter().map(|square| square.to_string()).collect(),
             next: Some(turn(self.ply + 1, &next, self.now_ms + 1_000)),
             ..Default::default()
         };

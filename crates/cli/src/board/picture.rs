@@ -232,7 +232,7 @@ mod tests {
         let flip = Flip {
             placed: Square::D3,
             by: Colour::Black,
-            turned: played.turned.to_vec(),
+            turned: played.turned.iter().collect(),
         };
         let picture = Picture {
             grid: &grid(&after.to_string()),

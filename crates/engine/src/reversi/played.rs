@@ -1,10 +1,9 @@
 //! What a move did, for those who show it.
 
 use std::fmt;
-use std::ops::Deref;
 
 use super::bits::{RAYS_DOWN, RAYS_UP};
-use super::{Move, Square};
+use super::{Move, Square, SquareSet};
 use crate::Colour;
 
 /// What one accepted move did.
@@ -18,77 +17,71 @@ pub struct Played {
     pub turned: Turned,
 }
 
-/// The most discs one move can turn: five in each of three lines of the new disc and four in the other.
-const TURNED_MAX: usize = 19;
-
-/// The discs turned by a move, without heap. Reads as a slice of squares.
-#[derive(Clone, Copy)]
+/// The discs turned by a move: a set, listed in animation order only for those who ask, because most moves are never shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Turned {
-    squares: [Square; TURNED_MAX],
-    len: u8,
+    /// The new disc, from which they are listed.
+    placed: Square,
+    /// All of them lie on its eight rays.
+    discs: u64,
 }
 
 impl Turned {
+    /// What a pass turns.
     pub(crate) const NONE: Turned = Turned {
-        squares: [Square::A1; TURNED_MAX],
-        len: 0,
+        placed: Square::A1,
+        discs: 0,
     };
 
-    /// The squares of `turned` (from the move on `square`) in animation order: by direction (east, south, south-east,
-    /// south-west, then west, north, north-west, north-east), in each by distance from the new disc.
-    pub(crate) fn ordered(square: Square, turned: u64) -> Turned {
-        let mut ordered = Turned::NONE;
-        let index = usize::from(square.index());
-        for ray in RAYS_UP[index] {
-            let mut run = turned & ray;
-            while run != 0 {
-                ordered.push(run.trailing_zeros());
-                run &= run - 1;
-            }
-        }
-        for ray in RAYS_DOWN[index] {
-            let mut run = turned & ray;
-            while run != 0 {
-                let farthest_up = 63 - run.leading_zeros();
-                ordered.push(farthest_up);
-                run &= !(1 << farthest_up);
-            }
-        }
-        ordered
+    pub(crate) const fn new(placed: Square, discs: u64) -> Turned {
+        Turned { placed, discs }
     }
 
-    fn push(&mut self, index: u32) {
-        if let Some(slot) = self.squares.get_mut(usize::from(self.len)) {
-            *slot = Square::masked(index);
-            self.len += 1;
-        }
-    }
-
-    /// The squares in animation order.
+    /// The squares, unordered.
     #[must_use]
-    pub fn as_slice(&self) -> &[Square] {
-        self.squares.get(..usize::from(self.len)).unwrap_or_default()
+    pub const fn set(&self) -> SquareSet {
+        SquareSet::from_bits(self.discs)
+    }
+
+    /// How many discs were turned.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.discs.count_ones() as usize
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.discs == 0
+    }
+
+    /// The squares in animation order: by direction (east, south, south-east, south-west, then west, north, north-west,
+    /// north-east), in each by distance from the new disc.
+    pub fn iter(&self) -> impl Iterator<Item = Square> + use<> {
+        let Turned { placed, discs } = *self;
+        let index = usize::from(placed.index());
+        let up = RAYS_UP[index].into_iter().flat_map(move |ray| {
+            let mut run = discs & ray;
+            std::iter::from_fn(move || {
+                let nearest = (run != 0).then(|| run.trailing_zeros())?;
+                run &= run - 1;
+                Some(Square::masked(nearest))
+            })
+        });
+        let down = RAYS_DOWN[index].into_iter().flat_map(move |ray| {
+            let mut run = discs & ray;
+            std::iter::from_fn(move || {
+                let nearest = (run != 0).then(|| 63 - run.leading_zeros())?;
+                run &= !(1 << nearest);
+                Some(Square::masked(nearest))
+            })
+        });
+        up.chain(down)
     }
 }
-
-impl Deref for Turned {
-    type Target = [Square];
-
-    fn deref(&self) -> &[Square] {
-        self.as_slice()
-    }
-}
-
-impl PartialEq for Turned {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
-    }
-}
-
-impl Eq for Turned {}
 
 impl fmt::Debug for Turned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
+        f.debug_list().entries(self.iter()).finish()
     }
 }

@@ -158,6 +158,7 @@ impl Position {
     /// # Errors
     ///
     /// Overlapping discs; a side to move when nobody can; a mark of being over when somebody can move.
+    #[inline]
     pub fn new(
         black: SquareSet,
         white: SquareSet,
@@ -167,24 +168,34 @@ impl Position {
         if let Some(square) = SquareSet::from_bits(black & white).first() {
             return Err(PositionError::Overlap { square });
         }
-        let black_moves = bits::mobility(black, white) != 0;
-        let white_moves = bits::mobility(white, black) != 0;
+        let nobody_can_move = || bits::mobility(black, white) == 0 && bits::mobility(white, black) == 0;
+        let position = match to_act {
+            Some(Colour::Black) => Position::ongoing(black, white, Colour::Black),
+            Some(Colour::White) => Position::ongoing(white, black, Colour::White),
+            None => Position::over(black, white),
+        };
         match to_act {
-            Some(colour) if !black_moves && !white_moves => Err(PositionError::NobodyCanMove { colour }),
-            Some(Colour::Black) => Ok(Position::ongoing(black, white, Colour::Black)),
-            Some(Colour::White) => Ok(Position::ongoing(white, black, Colour::White)),
-            None if black_moves => Err(PositionError::NotOver {
+            // The usual case is settled by the one look at the mover's squares that the position keeps.
+            Some(_) if position.placements != 0 => Ok(position),
+            Some(colour) if nobody_can_move() => Err(PositionError::NobodyCanMove { colour }),
+            Some(_) => Ok(position),
+            None if nobody_can_move() => Ok(position),
+            None if bits::mobility(black, white) != 0 => Err(PositionError::NotOver {
                 colour: Colour::Black,
             }),
-            None if white_moves => Err(PositionError::NotOver {
+            None => Err(PositionError::NotOver {
                 colour: Colour::White,
             }),
-            None => Ok(Position {
-                own: black,
-                opp: white,
-                placements: 0,
-                to_act: None,
-            }),
+        }
+    }
+
+    /// A position known to be one in which nobody can move.
+    const fn over(black: u64, white: u64) -> Position {
+        Position {
+            own: black,
+            opp: white,
+            placements: 0,
+            to_act: None,
         }
     }
 
@@ -208,6 +219,7 @@ impl Position {
 
     /// The squares where the player to act may place.
     #[must_use]
+    #[inline]
     pub const fn placements(&self) -> SquareSet {
         SquareSet::from_bits(self.placements)
     }
@@ -236,6 +248,7 @@ impl Position {
     /// # Errors
     ///
     /// The reason the move is illegal here; the position is untouched.
+    #[inline]
     pub fn play(&self, mv: Move) -> Result<(Position, Played), IllegalMove> {
         let Some(by) = self.to_act else {
             return Err(IllegalMove::GameOver);
@@ -249,7 +262,7 @@ impl Position {
                     Played {
                         by,
                         mv,
-                        turned: Turned::ordered(square, turned),
+                        turned: Turned::new(square, turned),
                     },
                 ))
             }
@@ -280,12 +293,7 @@ impl Position {
                 Colour::Black => (movers, others),
                 Colour::White => (others, movers),
             };
-            return Position {
-                own: black,
-                opp: white,
-                placements: 0,
-                to_act: None,
-            };
+            return Position::over(black, white);
         }
         reply
     }

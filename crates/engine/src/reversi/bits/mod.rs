@@ -13,8 +13,21 @@ const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
 #[must_use]
 pub(crate) const fn mobility(own: u64, opp: u64) -> u64 {
     let inner = opp & INNER;
-    (along::<1>(own, inner) | along::<8>(own, opp) | along::<7>(own, inner) | along::<9>(own, inner))
+    (along_rows(own, inner) | along::<8>(own, opp) | along::<7>(own, inner) | along::<9>(own, inner))
         & !(own | opp)
+}
+
+/// As [`along`] over the rows. Towards higher columns an addition does it: the carry runs through the discs next to
+/// `own` and falls on the square behind them; column h, never `inner`, keeps it in its row.
+#[inline(always)]
+const fn along_rows(own: u64, inner: u64) -> u64 {
+    let up = ((own << 1) & inner).wrapping_add(inner) & !inner;
+    let mut down = inner & (own >> 1);
+    down |= inner & (down >> 1);
+    let pair_down = inner & (inner >> 1);
+    down |= pair_down & (down >> 2);
+    down |= pair_down & (down >> 2);
+    up | (down >> 1)
 }
 
 /// Parallel prefix (Kogge-Stone) over one axis in both senses: the squares just behind runs of `opp` next to `own`.
